@@ -81,28 +81,6 @@ static bool take_number(const struct ws_opt *opt, const char *text)
 	return number >= opt->min && (!opt->max || number <= opt->max);
 }
 
-static enum ws_status set_number(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	const bool is_size = opt->kind == WS_OPT_SIZE;
-	char limits[64] = "";
-
-	if (take_number(opt, text))
-		return WS_OK;
-	if (opt->kind == WS_OPT_SECONDS)
-		return WS_FAIL(err, USAGE, "--%s needs seconds %s 0, at most %g, not '%s'",
-		               opt->name, opt->min ? "above" : "from", MAX_SECONDS, text);
-	if (opt->max)
-		snprintf(limits, sizeof(limits), " from %" PRId64 " to %" PRId64, opt->min,
-		         opt->max);
-	else if (opt->kind != WS_OPT_REAL)
-		snprintf(limits, sizeof(limits), " from %" PRId64, opt->min);
-	return WS_FAIL(err, USAGE, "--%s needs a %s%s%s, not '%s'", opt->name,
-	               is_size                   ? "size in bytes"
-	               : opt->kind == WS_OPT_INT ? "whole number"
-	                                         : "number",
-	               limits, is_size ? ", such as 4096, 64K or 1M" : "", text);
-}
-
 /* The i-th value of a CHOICE and its length, NULL after the last. */
 static const char *choice_at(const struct ws_opt *opt, int i, size_t *len)
 {
@@ -135,50 +113,15 @@ static const char *list_choices(const struct ws_opt *opt, char text[MAX_CHOICES]
 	return text;
 }
 
-static enum ws_status set_choice(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	char list[MAX_CHOICES];
-	const char *name;
-	size_t len;
-
-	for (int i = 0; (name = choice_at(opt, i, &len)); i++) {
-		if (strlen(text) != len || memcmp(name, text, len) != 0)
-			continue;
-		*(int *)opt->target = (int)opt->min + i;
-		return WS_OK;
-	}
-	return WS_FAIL(err, USAGE, "--%s needs %s, not '%s'", opt->name, list_choices(opt, list),
-	               text);
-}
-
-static enum ws_status set_range(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	int64_t first = -1, last = -1;
-	const char *p = text;
-
-	if (*p != '.' && parse_int(p, &p, &first) != WS_OK)
-		goto wrong;
-	if (!*p && first >= 0) {
-		last = first;
-	} else {
-		if (strncmp(p, "..", 2) != 0)
-			goto wrong;
-		p += 2;
-		if (*p && (parse_int(p, &p, &last) != WS_OK || *p))
-			goto wrong;
-		if ((first < 0 && last < 0) || (last >= 0 && first > last))
-			goto wrong;
-	}
-	((int64_t *)opt->target)[0] = first;
-	((int64_t *)opt->target)[1] = last;
-	return WS_OK;
-wrong:
-	return WS_FAIL(err, USAGE, "--%s needs a range like 2..5, 2.., ..5 or 2, not '%s'",
-	               opt->name, text);
-}
-
 static enum ws_status set_value(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
+	const bool is_size = opt->kind == WS_OPT_SIZE;
+	char limits[64] = "", list[MAX_CHOICES];
+	int64_t first = -1, last = -1;
+	const char *name, *p = text;
+	bool is_range;
+	size_t len;
+
 	switch (opt->kind) {
 	case WS_OPT_FLAG:
 		return WS_FAIL(err, USAGE, "--%s takes no value", opt->name);
@@ -200,11 +143,46 @@ static enum ws_status set_value(const struct ws_opt *opt, const char *text, stru
 	case WS_OPT_REAL:
 	case WS_OPT_SIZE:
 	case WS_OPT_SECONDS:
-		return set_number(opt, text, err);
+		if (take_number(opt, text))
+			return WS_OK;
+		WS_FAIL_IF(opt->kind == WS_OPT_SECONDS, err, USAGE,
+		           "--%s needs seconds %s 0, at most %g, not '%s'", opt->name,
+		           opt->min ? "above" : "from", MAX_SECONDS, text);
+		if (opt->max)
+			snprintf(limits, sizeof(limits), " from %" PRId64 " to %" PRId64, opt->min,
+			         opt->max);
+		else if (opt->kind != WS_OPT_REAL)
+			snprintf(limits, sizeof(limits), " from %" PRId64, opt->min);
+		return WS_FAIL(err, USAGE, "--%s needs a %s%s%s, not '%s'", opt->name,
+		               is_size                   ? "size in bytes"
+		               : opt->kind == WS_OPT_INT ? "whole number"
+		                                         : "number",
+		               limits, is_size ? ", such as 4096, 64K or 1M" : "", text);
 	case WS_OPT_CHOICE:
-		return set_choice(opt, text, err);
+		for (int i = 0; (name = choice_at(opt, i, &len)); i++) {
+			if (strlen(text) != len || memcmp(name, text, len) != 0)
+				continue;
+			*(int *)opt->target = (int)opt->min + i;
+			return WS_OK;
+		}
+		return WS_FAIL(err, USAGE, "--%s needs %s, not '%s'", opt->name,
+		               list_choices(opt, list), text);
 	case WS_OPT_RANGE:
-		return set_range(opt, text, err);
+		is_range = *p == '.' || parse_int(p, &p, &first) == WS_OK;
+		if (is_range && !*p && first >= 0) {
+			last = first;
+		} else {
+			is_range = is_range && !strncmp(p, "..", 2);
+			p += is_range ? 2 : 0;
+			is_range = is_range && (!*p || (parse_int(p, &p, &last) == WS_OK && !*p)) &&
+			           (first >= 0 || last >= 0) && (last < 0 || first <= last);
+		}
+		WS_FAIL_IF(!is_range, err, USAGE,
+		           "--%s needs a range like 2..5, 2.., ..5 or 2, not '%s'", opt->name,
+		           text);
+		((int64_t *)opt->target)[0] = first;
+		((int64_t *)opt->target)[1] = last;
+		return WS_OK;
 	}
 	return WS_FAIL(err, BUG, "option --%s has no kind", opt->name);
 }
@@ -242,29 +220,6 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 	return last[nb];
 }
 
-/* The name most like word, NULL when none is near. */
-static const char *nearest(const char *word, const char *(*names)(const void *ctx, size_t i),
-                           const void *ctx)
-{
-	size_t len = strlen(word), best_distance = SIZE_MAX;
-	const char *best = NULL, *name;
-
-	if (!len || len > WORD_MAX_LEN)
-		return NULL;
-	for (size_t i = 0; (name = names(ctx, i)); i++) {
-		size_t n = strlen(name), d;
-
-		if (n > WORD_MAX_LEN)
-			continue;
-		d = distance(word, len, name, n);
-		if (d < best_distance && d * 3 <= (n > len ? n : len)) {
-			best_distance = d;
-			best = name;
-		}
-	}
-	return best;
-}
-
 struct opt_list {
 	const struct ws_opt *opts;
 	size_t n;
@@ -291,9 +246,21 @@ enum ws_status ws_opt_unknown_name(const char *what, const char *word,
                                    const char *(*names)(const void *ctx, size_t i), const void *ctx,
                                    const char *cure, struct ws_err *err)
 {
-	const char *near = nearest(word, names, ctx);
+	const char *near = NULL, *name; /* near: the name most like word, NULL if none is */
 	const char *dashes = strcmp(what, "option") ? "" : "--";
+	size_t len = strlen(word), best_distance = SIZE_MAX;
 
+	for (size_t i = 0; len && len <= WORD_MAX_LEN && (name = names(ctx, i)); i++) {
+		size_t n = strlen(name), d;
+
+		if (n > WORD_MAX_LEN)
+			continue;
+		d = distance(word, len, name, n);
+		if (d < best_distance && d * 3 <= (n > len ? n : len)) {
+			best_distance = d;
+			near = name;
+		}
+	}
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
 		if (!strcmp(word, replaced[i][0]))
 			near = NULL, cure = replaced[i][1];
@@ -336,10 +303,37 @@ static enum ws_status take_value(struct ws_opt_parser *p, const struct ws_opt *o
 	return set_value(opt, attached, err);
 }
 
-static enum ws_status take_long(struct ws_opt_parser *p, const char *name,
-                                const struct ws_opt **taken, struct ws_err *err)
+enum ws_status ws_opt_take(struct ws_opt_parser *p, const struct ws_opt **taken, struct ws_err *err)
 {
-	size_t len = strcspn(name, "=");
+	const char *word = p->argv[p->pos];
+
+	*taken = NULL;
+	if (word[0] != '-' || !word[1])
+		return WS_OK;
+	/* -o FILE, -oFILE; flags may be joined: -hv. *taken: the last one. */
+	if (word[1] != '-') {
+		for (const char *letter = word + 1; *letter; letter++) {
+			const struct ws_opt *one = NULL;
+
+			for (size_t i = 0; i < p->nopts && !one; i++)
+				if (p->opts[i].letter == *letter)
+					one = &p->opts[i];
+			if (!one && letter == word + 1)
+				return WS_OK;
+			WS_FAIL_IF(!one, err, USAGE, "unknown option -%c", *letter);
+			if (letter == word + 1)
+				p->pos++;
+			*taken = one;
+			if (one->given)
+				*one->given = true;
+			if (one->kind != WS_OPT_FLAG)
+				return take_value(p, one, letter[1] ? letter + 1 : NULL, err);
+			*(bool *)one->target = true;
+		}
+		return WS_OK;
+	}
+	const char *name = word + 2;
+	const size_t len = strcspn(name, "=");
 	const char *value = name[len] ? name + len + 1 : NULL;
 	const struct ws_opt *opt = find_long(p, name, len);
 	bool on = true;
@@ -355,51 +349,13 @@ static enum ws_status take_long(struct ws_opt_parser *p, const char *name,
 		return WS_OK;
 	p->pos++;
 	if (opt->kind != WS_OPT_FLAG)
-		return take_value(p, opt, value ? value : opt->bare, err);
-	if (value)
-		return set_value(opt, value, err);
-	*(bool *)opt->target = on;
-	return WS_OK;
-}
-
-/* -o FILE, -oFILE; flags may be joined: -hv. *taken: the last one. */
-static enum ws_status take_letters(struct ws_opt_parser *p, const char *letters,
-                                   const struct ws_opt **taken, struct ws_err *err)
-{
-	*taken = NULL;
-	for (const char *letter = letters; *letter; letter++) {
-		const struct ws_opt *opt = NULL;
-
-		for (size_t i = 0; i < p->nopts && !opt; i++)
-			if (p->opts[i].letter == *letter)
-				opt = &p->opts[i];
-		if (!opt && letter == letters)
-			return WS_OK;
-		WS_FAIL_IF(!opt, err, USAGE, "unknown option -%c", *letter);
-		if (letter == letters)
-			p->pos++;
-		*taken = opt;
-		if (opt->given)
-			*opt->given = true;
-		if (opt->kind != WS_OPT_FLAG)
-			return take_value(p, opt, letter[1] ? letter + 1 : NULL, err);
-		*(bool *)opt->target = true;
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_opt_take(struct ws_opt_parser *p, const struct ws_opt **taken, struct ws_err *err)
-{
-	const char *word = p->argv[p->pos];
-
-	*taken = NULL;
-	if (word[0] != '-' || !word[1])
-		return WS_OK;
-	if (word[1] != '-')
-		return take_letters(p, word + 1, taken, err);
-	WS_FORWARD(take_long(p, word + 2, taken, err));
-	if (*taken && (*taken)->given)
-		*(*taken)->given = true;
+		WS_FORWARD(take_value(p, opt, value ? value : opt->bare, err));
+	else if (value)
+		WS_FORWARD(set_value(opt, value, err));
+	else
+		*(bool *)opt->target = on;
+	if (opt->given)
+		*opt->given = true;
 	return WS_OK;
 }
 

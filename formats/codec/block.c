@@ -389,37 +389,6 @@ static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, e
 #define SAMPLE_ROWS      1024u
 #define MIN_SAMPLED_ROWS 16384u
 
-/*
- * Finds the encoding with the smallest size for a sample of the rows (*id). Returns the estimated
- * size for all rows.
- */
-static void choose_by_sample(struct ws_block_encoder *e, const struct column *c,
-                             enum ws_encoding *id, size_t *size)
-{
-	const uint64_t *v = c->v + (c->rows->rows - SAMPLE_ROWS) / 2;
-	struct ws_encoded_sizes sizes;
-
-	*size = SIZE_MAX;
-	ws_codec_measure(c->type, v, SAMPLE_ROWS, &sizes);
-	for (unsigned k = WS_ENCODING_VARINT; k <= WS_ENCODING_RAW; k++) {
-		size_t plain = sizes.bytes[k], stored;
-
-		if (!can_win(&sizes, k, c->type))
-			continue;
-		e->encoded.len = 0;
-		ws_buf_reserve(&e->encoded, plain);
-		ws_buf_reserve(&e->frame, plain);
-		ws_codec_encode(k, c->type, v, SAMPLE_ROWS, e->encoded.data);
-		stored = ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data, plain);
-		stored = stored ? stored : plain;
-		if (stored < *size) {
-			*size = stored;
-			*id = k;
-		}
-	}
-	*size = (size_t)((uint64_t)*size * c->rows->rows / SAMPLE_ROWS);
-}
-
 /* Tries the encodings that need only the column: all of them, or with many rows the best one for a
  * sample. */
 static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
@@ -427,10 +396,32 @@ static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
 	const uint32_t n = c->rows->rows;
 	struct ws_encoded_sizes sizes;
 	enum ws_encoding chosen = WS_ENCODING_RAW;
-	size_t estimate;
+	size_t estimate = SIZE_MAX;
 
 	if (n >= MIN_SAMPLED_ROWS) {
-		choose_by_sample(e, c, &chosen, &estimate);
+		/* the encoding with the smallest size for a sample of the rows, and its size for
+		 * all */
+		const uint64_t *v = c->v + (c->rows->rows - SAMPLE_ROWS) / 2;
+
+		ws_codec_measure(c->type, v, SAMPLE_ROWS, &sizes);
+		for (unsigned k = WS_ENCODING_VARINT; k <= WS_ENCODING_RAW; k++) {
+			size_t plain = sizes.bytes[k], stored;
+
+			if (!can_win(&sizes, k, c->type))
+				continue;
+			e->encoded.len = 0;
+			ws_buf_reserve(&e->encoded, plain);
+			ws_buf_reserve(&e->frame, plain);
+			ws_codec_encode(k, c->type, v, SAMPLE_ROWS, e->encoded.data);
+			stored = ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data,
+			                          plain);
+			stored = stored ? stored : plain;
+			if (stored < estimate) {
+				estimate = stored;
+				chosen = k;
+			}
+		}
+		estimate = (size_t)((uint64_t)estimate * c->rows->rows / SAMPLE_ROWS);
 		if (estimate >= c->best->stored_size)
 			return;
 		if (chosen != WS_ENCODING_RAW) {

@@ -484,37 +484,32 @@ static size_t low_bytes(const struct ws_residual *r)
 
 /* --- encoding residuals --- */
 
-/* Numbers the distinct values of how->lanes in the order of the tokens. If there are too many, all
- * are one lane. */
-static void number_lanes(struct ws_residual *r, const struct ws_residual_how *how)
-{
-	const struct ws_tokens *t = how->tokens;
-	uint32_t n = 0;
-
-	r->nlanes = 1;
-	for (uint32_t k = 0; how->lanes && k < t->count; k++) {
-		const uint64_t value = how->lanes[t->first_row[k]];
-		uint32_t lane = 0;
-
-		while (lane < n && r->lane_clock[lane] != value)
-			lane++;
-		if (lane == MAX_LANES)
-			return;
-		if (lane == n)
-			r->lane_clock[n++] = value;
-		r->lane_of_token[k] = (uint8_t)lane;
-	}
-	r->nlanes = n ? n : 1;
-}
-
 /* Computes the residuals of all rows: v itself without a prediction. */
 static const uint64_t *predict(struct ws_residual *r, const struct ws_residual_how *how,
                                const uint64_t *v, uint32_t n)
 {
 	const uint64_t *d = how->durations;
+	const struct ws_tokens *t = how->tokens;
 	uint64_t last = 0;
+	uint32_t nlanes = 0;
 
-	number_lanes(r, how);
+	/* Number the distinct values of how->lanes in the order of the tokens. If there are too
+	 * many, all are one lane. */
+	for (uint32_t k = 0; how->lanes && k < t->count; k++) {
+		const uint64_t value = how->lanes[t->first_row[k]];
+		uint32_t lane = 0;
+
+		while (lane < nlanes && r->lane_clock[lane] != value)
+			lane++;
+		if (lane == MAX_LANES) {
+			nlanes = 0;
+			break;
+		}
+		if (lane == nlanes)
+			r->lane_clock[nlanes++] = value;
+		r->lane_of_token[k] = (uint8_t)lane;
+	}
+	r->nlanes = nlanes ? nlanes : 1;
 	if (how->predictor == WS_PREDICT_NOTHING)
 		return v;
 	if (r->nlanes == 1) {
@@ -525,7 +520,7 @@ static const uint64_t *predict(struct ws_residual *r, const struct ws_residual_h
 	}
 	memset(r->lane_begun, 0, sizeof(r->lane_begun));
 	for (uint32_t i = 0; i < n; i++) {
-		const unsigned lane = r->lane_of_token[how->tokens->of_row[i]];
+		const unsigned lane = r->lane_of_token[t->of_row[i]];
 
 		r->by_row[i] = v[i] - (r->lane_begun[lane] ? r->lane_clock[lane] : last);
 		last = v[i] + (d ? d[i] : 0);
@@ -540,16 +535,6 @@ static const uint64_t *predict(struct ws_residual *r, const struct ws_residual_h
 static uint64_t magnitude(uint64_t v)
 {
 	return v >> 63 ? 0 - v : v;
-}
-
-/* Is q a divisor of every residual but the first, which may be a time with any offset? */
-static bool divides(const uint64_t *v, uint32_t n, uint64_t q)
-{
-	uint64_t rests = 0;
-
-	for (uint32_t i = 1; i < n; i++)
-		rests |= q & (q - 1) ? magnitude(v[i]) % q : v[i] & (q - 1);
-	return !rests;
 }
 
 /*
@@ -572,8 +557,15 @@ static uint64_t find_quantum(const uint64_t *residuals, uint32_t n, bool *remain
 		}
 	if (!q)
 		return 1;
-	if (q > 1 && q <= INT32_MAX && divides(residuals, n, q))
-		return q;
+	/* Is q a divisor of every residual but the first, which may be a time with any offset? */
+	if (q > 1 && q <= INT32_MAX) {
+		uint64_t rests = 0;
+
+		for (uint32_t i = 1; i < n; i++)
+			rests |= q & (q - 1) ? magnitude(residuals[i]) % q : residuals[i] & (q - 1);
+		if (!rests)
+			return q;
+	}
 	for (size_t u = 0; u < sizeof(units) / sizeof(*units); u++) {
 		uint32_t exact = 0, near = 0, count = 0;
 
@@ -676,26 +668,6 @@ static void measure_tokens(struct ws_residual *r, const struct ws_tokens *t, con
 
 #define PART_BYTES 2048u
 
-/* Symbols begin `symbols` bytes behind the first. A part ends before them, behind them, and where
- * the scale changes after PART_BYTES or more; low bits and what follows are noise or short. */
-static void find_parts(const struct ws_residual *r, size_t symbols, struct ws_residual_parts *parts)
-{
-	size_t at = symbols;
-
-	*parts = (struct ws_residual_parts){.count = 1, .end[0] = symbols};
-	for (uint32_t k = 0; k < r->nmeasures; k++) {
-		const struct measure *m = &r->measure[r->order[k]];
-
-		if (k && m->scale != r->measure[r->order[k - 1]].scale &&
-		    at - parts->end[parts->count - 1] >= PART_BYTES &&
-		    parts->count < WS_RESIDUAL_MAX_PARTS)
-			parts->end[parts->count++] = at;
-		at += m->rows;
-	}
-	if (parts->count < WS_RESIDUAL_MAX_PARTS)
-		parts->end[parts->count++] = at;
-}
-
 /* Write positions of each kind of byte. */
 struct writing {
 	uint8_t *symbol, *low, *remainder, *escape;
@@ -759,7 +731,23 @@ void ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how, c
 	for (uint32_t k = 0; k < r->nmeasures; k++)
 		p = ws_varint_put(p, ws_zigzag(r->measure[k].base));
 
-	find_parts(r, (size_t)(p - out->data) - before, parts);
+	/* Symbols begin `at` bytes behind the first. A part ends before them, behind them, and
+	 * where the scale changes after PART_BYTES or more; low bits and what follows are noise or
+	 * short. */
+	size_t at = (size_t)(p - out->data) - before;
+
+	*parts = (struct ws_residual_parts){.count = 1, .end[0] = at};
+	for (uint32_t k = 0; k < r->nmeasures; k++) {
+		const struct measure *m = &r->measure[r->order[k]];
+
+		if (k && m->scale != r->measure[r->order[k - 1]].scale &&
+		    at - parts->end[parts->count - 1] >= PART_BYTES &&
+		    parts->count < WS_RESIDUAL_MAX_PARTS)
+			parts->end[parts->count++] = at;
+		at += m->rows;
+	}
+	if (parts->count < WS_RESIDUAL_MAX_PARTS)
+		parts->end[parts->count++] = at;
 	w.symbol = p;
 	w.low = w.symbol + n;
 	w.remainder = w.low + nlow;
@@ -794,16 +782,6 @@ static inline uint64_t bits_at(const uint8_t *p, uint64_t bit, unsigned count)
 	return ws_load_u64(p + bit / 8) >> bit % 8 & ((UINT64_C(1) << count) - 1);
 }
 
-/* The same near the end of the low bits, where 8 bytes cannot be read any more. */
-static inline uint64_t last_bits_at(const struct ws_cursor *low, uint64_t bit, unsigned count)
-{
-	uint8_t tail[16] = {0};
-	size_t from = (size_t)(bit / 8), left = ws_cursor_left(low);
-
-	memcpy(tail, low->pos + from, left - from < sizeof(tail) ? left - from : sizeof(tail));
-	return bits_at(tail, bit % 8, count);
-}
-
 /* Symbols and low bits of one token to residuals in quanta. Returns where the bits end. */
 static uint64_t unpack(const struct measure *m, const uint8_t *symbols, const struct ws_cursor *low,
                        uint64_t bit, uint64_t *out)
@@ -830,8 +808,15 @@ static uint64_t unpack(const struct measure *m, const uint8_t *symbols, const st
 	}
 	for (; i < n; i++, bit += shift)
 		out[i] = base + ((uint64_t)symbols[i] << shift | bits_at(low->pos, bit, shift));
-	for (; i < m->rows; i++, bit += shift)
-		out[i] = base + ((uint64_t)symbols[i] << shift | last_bits_at(low, bit, shift));
+	/* near the end of the low bits 8 bytes cannot be read any more */
+	for (; i < m->rows; i++, bit += shift) {
+		const size_t from = (size_t)(bit / 8), left = ws_cursor_left(low);
+		uint8_t tail[16] = {0};
+
+		memcpy(tail, low->pos + from,
+		       left - from < sizeof(tail) ? left - from : sizeof(tail));
+		out[i] = base + ((uint64_t)symbols[i] << shift | bits_at(tail, bit % 8, shift));
+	}
 	return bit;
 }
 

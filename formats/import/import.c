@@ -34,17 +34,6 @@ static bool begins(const char *text, const char *end, const char *what)
 	return (size_t)(end - text) >= strlen(what) && !strncasecmp(text, what, strlen(what));
 }
 
-static bool is_lfs(const char *text, const char *end)
-{
-	return begins(text, end, "version https://git-lfs.github.com/spec/");
-}
-
-static bool is_html(const char *text, const char *end)
-{
-	text = begin_of(text, end);
-	return begins(text, end, "<!doctype html") || begins(text, end, "<html");
-}
-
 /* Whether the first and the second line are objects. */
 static bool is_json_lines(const char *text, const char *end)
 {
@@ -76,80 +65,75 @@ static bool is_rocprof_json(const char *text, const char *end)
 	return begins(begin_of(text, end), end, "\"rocprofiler-sdk-tool\"");
 }
 
-static bool is_rocprof_database(const char *text, const char *end)
-{
-	return begins(text, end, "SQLite format 3") && find_text(text, end, "rocpd_");
-}
-
-static bool is_speedscope(const char *text, const char *end)
-{
-	return begins(begin_of(text, end), end, "{") &&
-	       find_text(text, end, "speedscope.app/file-format-schema") &&
-	       !find_text(text, end, "\"traceEvents\"");
-}
-
 #define PROFILE_INSTEAD                                                                     \
 	"Profile the program with torch.profiler, or with 'nsys profile' and 'nsys export " \
 	"--type sqlite'"
 
-/* Table by the end of the name (any if "") and by the content (any if NULL). */
+#define HTML_PAGE "it is an HTML page: a report, or what a failed download left. Give the trace"
+
+/* Table by the end of the name (any if ""), by the content (any if NULL), and by its first text
+ * behind white space and two others that it contains and lacks. */
 static const struct {
 	const char *ending;
 	bool (*has_content)(const char *text, const char *end);
-	const char *cure;
+	const char *cure, *begins, *contains, *lacks;
 } others[] = {
-        {"", is_lfs, "it is a Git LFS pointer, not the file: run 'git lfs pull'"},
-        {"", is_html,
-         "it is an HTML page: a report, or what a failed download left. Give the trace"},
+        {"", .cure = "it is a Git LFS pointer, not the file: run 'git lfs pull'",
+         .begins = "version https://git-lfs.github.com/spec/"},
+        {"", .cure = HTML_PAGE, .begins = "<!doctype html"},
+        {"", .cure = HTML_PAGE, .begins = "<html"},
         {"", is_list_of_documents,
-         "it is a list of profiles: take one out, with jq '.[0]' FILE > ONE.json"},
+         .cure = "it is a list of profiles: take one out, with jq '.[0]' FILE > ONE.json"},
         {"", is_json_lines,
-         "it has one JSON object per line: make a list of them, with jq -s . FILE > LIST.json"},
+         .cure = "it has one JSON object per line: make a list of them, with jq -s . FILE > "
+                 "LIST.json"},
         {"", is_rocprof_json,
-         "it is JSON of rocprofv3, which cannot be imported. Profile the program with "
-         "torch.profiler"},
-        {"", is_rocprof_database,
-         "it is a database of rocprofv3, which cannot be imported. Profile the program with "
-         "torch.profiler"},
-        {"", is_speedscope,
-         "it is a speedscope file: samples of the host without GPU work. " PROFILE_INSTEAD},
-        {".nsys-rep", NULL,
-         "it is a report of Nsight Systems: 'nsys export --type sqlite' makes a readable file "
-         "of it"},
-        {".qdrep", NULL,
-         "it is a report of Nsight Systems: 'nsys export --type sqlite' makes a readable file "
-         "of it"},
-        {".qdstrm", NULL,
-         "it is an unfinished recording of Nsight Systems: QdstrmImporter makes a report of "
-         "it, and 'nsys export --type sqlite' a readable file of that"},
-        {".ncu-rep", NULL,
-         "it is a report of Nsight Compute, about single kernels. " PROFILE_INSTEAD},
+         .cure = "it is JSON of rocprofv3, which cannot be imported. Profile the program with "
+                 "torch.profiler"},
+        {"",
+         .cure = "it is a database of rocprofv3, which cannot be imported. Profile the program "
+                 "with torch.profiler",
+         .begins = "SQLite format 3", .contains = "rocpd_"},
+        {"",
+         .cure = "it is a speedscope file: samples of the host without GPU work. " PROFILE_INSTEAD,
+         .begins = "{", .contains = "speedscope.app/file-format-schema",
+         .lacks = "\"traceEvents\""},
+        {".nsys-rep", .cure = "it is a report of Nsight Systems: 'nsys export --type sqlite' makes "
+                              "a readable file of it"},
+        {".qdrep", .cure = "it is a report of Nsight Systems: 'nsys export --type sqlite' makes a "
+                           "readable file of it"},
+        {".qdstrm",
+         .cure = "it is an unfinished recording of Nsight Systems: QdstrmImporter makes a report "
+                 "of it, and 'nsys export --type sqlite' a readable file of that"},
+        {".ncu-rep",
+         .cure = "it is a report of Nsight Compute, about single kernels. " PROFILE_INSTEAD},
 #ifndef WS_HAVE_PROTOBUF_C
-        {".xplane.pb", NULL,
-         "it is a profile of XLA, and this build of warpsheet lacks libprotobuf-c, which reads "
-         "it. Import the *.trace.json.gz beside it"},
+        {".xplane.pb",
+         .cure = "it is a profile of XLA, and this build of warpsheet lacks libprotobuf-c, which "
+                 "reads it. Import the *.trace.json.gz beside it"},
 #endif
-        {".pftrace", NULL,
-         "it is a binary Perfetto trace, which cannot be imported: open it in "
-         "ui.perfetto.dev. " PROFILE_INSTEAD},
-        {".perfetto-trace", NULL,
-         "it is a binary Perfetto trace, which cannot be imported: open it in "
-         "ui.perfetto.dev. " PROFILE_INSTEAD},
-        {".pickle", NULL,
-         "it is pickled data of Python, such as a memory snapshot of PyTorch, which cannot be "
-         "imported. " PROFILE_INSTEAD},
+        {".pftrace", .cure = "it is a binary Perfetto trace, which cannot be imported: open it in "
+                             "ui.perfetto.dev. " PROFILE_INSTEAD},
+        {".perfetto-trace", .cure = "it is a binary Perfetto trace, which cannot be imported: open "
+                                    "it in ui.perfetto.dev. " PROFILE_INSTEAD},
+        {".pickle", .cure = "it is pickled data of Python, such as a memory snapshot of PyTorch, "
+                            "which cannot be imported. " PROFILE_INSTEAD},
 };
 
 /* The same by the first bytes, decompressed, and the end of the name; "": by the bytes alone. */
 static const char *ws_import_other_file(const char *path, const char *first, size_t len)
 {
 	const size_t path_len = strlen(path);
+	const char *end = first + len;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		const size_t n = strlen(others[i].ending);
 
 		if (n <= path_len && !strcmp(path + path_len - n, others[i].ending) &&
-		    (!others[i].has_content || others[i].has_content(first, first + len)))
+		    (!others[i].has_content || others[i].has_content(first, end)) &&
+		    (!others[i].begins || begins(begin_of(first, end), end, others[i].begins)) &&
+		    (!others[i].contains || find_text(first, end, others[i].contains)) &&
+		    (!others[i].lacks || !find_text(first, end, others[i].lacks)))
 			return others[i].cure;
 	}
 	return NULL;

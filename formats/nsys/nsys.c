@@ -86,7 +86,8 @@ void ws_nsys_own_name(enum ws_kind kind, char name[64])
 	snprintf(name, 64, WS_NSYS_OWN_PREFIX "%s", ws_schema_kind(kind)->name);
 }
 
-static enum ws_nsys_meaning meaning_of(const struct ws_kind_def *def, unsigned column)
+unsigned ws_nsys_own_columns(enum ws_kind kind,
+                             struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS])
 {
 	static const enum ws_nsys_meaning of_type[] = {
 	        [WS_TYPE_U64] = WS_NSYS_AS_SIGNED,  [WS_TYPE_I64] = WS_NSYS_AS_SIGNED,
@@ -94,38 +95,29 @@ static enum ws_nsys_meaning meaning_of(const struct ws_kind_def *def, unsigned c
 	        [WS_TYPE_DUR] = WS_NSYS_AS_DUR,     [WS_TYPE_STR] = WS_NSYS_AS_TEXT,
 	        [WS_TYPE_ENUM] = WS_NSYS_AS_SIGNED, [WS_TYPE_BLOB] = WS_NSYS_AS_BLOB,
 	};
-	struct ws_ref_column ref = {0};
-
-	if (!strcmp(def->columns[column].name, "pid"))
-		return WS_NSYS_AS_PROCESS;
-	ws_ref_column_at(def, column, &ref);
-	switch (ref.target) {
-	case WS_KIND_THREAD:
-		return ref.zero_is_none ? WS_NSYS_AS_THREAD_OR_NONE : WS_NSYS_AS_THREAD;
-	case WS_KIND_DEVICE:
-		return ref.zero_is_none ? WS_NSYS_AS_DEVICE_OR_NONE : WS_NSYS_AS_DEVICE;
-	case WS_KIND_OP_CONFIG:
-		return WS_NSYS_AS_OP_CONFIG;
-	case WS_KIND_PAYLOAD_SCHEMA:
-		return WS_NSYS_AS_PAYLOAD_SCHEMA;
-	default:
-		return of_type[def->columns[column].type];
-	}
-}
-
-unsigned ws_nsys_own_columns(enum ws_kind kind,
-                             struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS])
-{
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	for (unsigned c = 0; c < def->ncolumns; c++) {
 		struct ws_nsys_column_def *to = &columns[c];
+		enum ws_nsys_meaning meaning = of_type[def->columns[c].type];
+		struct ws_ref_column ref = {0};
 
+		ws_ref_column_at(def, c, &ref);
+		if (!strcmp(def->columns[c].name, "pid"))
+			meaning = WS_NSYS_AS_PROCESS;
+		else if (ref.target == WS_KIND_THREAD)
+			meaning = ref.zero_is_none ? WS_NSYS_AS_THREAD_OR_NONE : WS_NSYS_AS_THREAD;
+		else if (ref.target == WS_KIND_DEVICE)
+			meaning = ref.zero_is_none ? WS_NSYS_AS_DEVICE_OR_NONE : WS_NSYS_AS_DEVICE;
+		else if (ref.target == WS_KIND_OP_CONFIG)
+			meaning = WS_NSYS_AS_OP_CONFIG;
+		else if (ref.target == WS_KIND_PAYLOAD_SCHEMA)
+			meaning = WS_NSYS_AS_PAYLOAD_SCHEMA;
 		*to = (struct ws_nsys_column_def){.name = def->columns[c].name,
 		                                  .type = "INTEGER",
 		                                  .read = WS_NSYS_READ_INT,
 		                                  .kind = (uint8_t)kind,
-		                                  .meaning = (uint8_t)meaning_of(def, c),
+		                                  .meaning = (uint8_t)meaning,
 		                                  .row_offset =
 		                                          (uint16_t)def->columns[c].row_offset};
 		if (to->meaning == WS_NSYS_AS_REAL) {
@@ -1279,44 +1271,19 @@ static void on_process(const struct rows *r)
 	ws_import_text(r->n->out, text_at(r, WS_NSYS_PROCESS_name), &process->name);
 }
 
-/* Counts rows of tables that a trace cannot store: tables of events, and those of the program's
- * output and names of enumerations. */
-static void count_the_rest(struct ws_nsys *n)
-{
-	static const char *const skipped[] = {"ProcessStreams", "NVTX_PAYLOAD_ENUMS"};
-	sqlite3_stmt *stmt;
-
-	if (sqlite3_prepare_v2(n->db,
-	                       "SELECT name FROM main.sqlite_master WHERE type = 'table' AND "
-	                       "rootpage > 0 ORDER BY name",
-	                       -1, &stmt, NULL) != SQLITE_OK)
-		return;
-	while (sqlite3_step(stmt) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(stmt, 0);
-		bool is_imported = !name || ws_bytes_begin(ws_bytes_of(name), WS_NSYS_OWN_PREFIX);
-		bool is_skipped = false;
-
-		for (size_t i = 0; i < NIMPORTED && !is_imported; i++)
-			is_imported = !strcmp(imported[i], name);
-		for (size_t i = 0; i < sizeof(skipped) / sizeof(*skipped) && !is_imported; i++)
-			is_skipped |= !strcmp(skipped[i], name);
-		if (!is_imported && (is_skipped || has_column(n, name, "start") ||
-		                     has_column(n, name, "timestamp")))
-			leave_out(n, name);
-	}
-	sqlite3_finalize(stmt);
-}
-
 /* --- the importer --- */
 
-/* Are the pages sound? A damaged one gives plausible rows, so nothing in a damaged database is
- * used. */
-static enum ws_status check_pages(sqlite3 *db, struct ws_err *err)
+enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
+                              struct ws_err *err)
 {
+	struct ws_nsys n = {.out = o, .clock = clock, .db = db};
 	enum ws_status status = WS_OK;
 	sqlite3_stmt *stmt = NULL;
 	const char *found = NULL;
+	uint64_t pages, bytes;
 
+	/* Are the pages sound? A damaged one gives plausible rows, so nothing in a damaged database
+	 * is used. */
 	/* a CHECK of the schema would be executed */
 	sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
 	if (sqlite3_prepare_v2(db, "PRAGMA main.quick_check(1)", -1, &stmt, NULL) == SQLITE_OK &&
@@ -1330,18 +1297,7 @@ static enum ws_status check_pages(sqlite3 *db, struct ws_err *err)
 		                 "export the report again: nsys export --type sqlite",
 		                 found);
 	sqlite3_finalize(stmt);
-	return status;
-}
-
-enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
-                              struct ws_err *err)
-{
-	struct ws_nsys n = {.out = o, .clock = clock, .db = db};
-	enum ws_status status = WS_OK;
-	uint64_t pages;
-	uint64_t bytes;
-
-	WS_FORWARD(check_pages(db, err));
+	WS_FORWARD(status);
 	/* Limit the work: in a damaged file, pages can lead to each other in circles. Reading a
 	 * table takes some 30 instructions per row, and a row takes some 60 bytes. */
 	pages = (uint64_t)one_number(n.db, "PRAGMA page_count");
@@ -1409,7 +1365,33 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		import_nvtx(&n);
 		each_row(&n, WS_NSYS_THREAD, on_thread);
 		each_row(&n, WS_NSYS_PROCESS, on_process);
-		count_the_rest(&n);
+
+		/* Counts rows of tables that a trace cannot store: tables of events, and those of
+		 * the program's output and names of enumerations. */
+		static const char *const skipped[] = {"ProcessStreams", "NVTX_PAYLOAD_ENUMS"};
+		sqlite3_stmt *rest = NULL;
+
+		if (sqlite3_prepare_v2(
+		            db,
+		            "SELECT name FROM main.sqlite_master WHERE type = 'table' AND "
+		            "rootpage > 0 ORDER BY name",
+		            -1, &rest, NULL) == SQLITE_OK)
+			while (sqlite3_step(rest) == SQLITE_ROW) {
+				const char *name = (const char *)sqlite3_column_text(rest, 0);
+				bool is_imported = !name || ws_bytes_begin(ws_bytes_of(name),
+				                                           WS_NSYS_OWN_PREFIX);
+				bool is_skipped = false;
+
+				for (size_t i = 0; i < NIMPORTED && !is_imported; i++)
+					is_imported = !strcmp(imported[i], name);
+				for (size_t i = 0;
+				     i < sizeof(skipped) / sizeof(*skipped) && !is_imported; i++)
+					is_skipped |= !strcmp(skipped[i], name);
+				if (!is_imported && (is_skipped || has_column(&n, name, "start") ||
+				                     has_column(&n, name, "timestamp")))
+					leave_out(&n, name);
+			}
+		sqlite3_finalize(rest);
 		if (ws_trace_writer_rows(o->w, WS_KIND_API) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_KERNEL) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) &&

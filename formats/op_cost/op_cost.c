@@ -311,8 +311,9 @@ struct cost_call {
 };
 typedef void (*rule_fn)(struct inputs *op, const struct cost_call *c);
 
-enum { NO_OUT = MAX_INPUTS };               /* `inputs` of an operation without out= */
-enum { NO_INPUT = -1 };                     /* instead of the position of an input */
+enum { NO_OUT = MAX_INPUTS }; /* `inputs` of an operation without out= */
+enum { NO_INPUT = -1 };       /* instead of the position of an input */
+enum { BATCH_NORM = -2 };
 enum { BOOL_RESULT = 1, FLOAT_RESULT = 2 }; /* b of elementwise operations */
 
 static void set_flops(struct ws_op_cost *cost, uint64_t flops)
@@ -438,6 +439,9 @@ static uint64_t conv_flops(struct inputs *op, uint64_t results, const struct inp
 	return MUL(2, MUL(results, PRODUCT(w->dim + 1, w->ndim - 1u)));
 }
 
+/* Flag of a: the general operation. Its transposed form has no model. */
+enum { GENERAL = 64 };
+
 static void rule_conv(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *x = tensor_at(op, 0), *w = tensor_at(op, 1);
@@ -445,7 +449,10 @@ static void rule_conv(struct inputs *op, const struct cost_call *c)
 	const struct input *bias = tensor_at(op, c->b == 2 ? -1 : c->b == 5 ? 3 : 2);
 	uint64_t out[MAX_DIMS], results, flops, bytes_read;
 
-	if (!x->is_tensor || x->ndim < 3 || w->ndim != x->ndim || !conv_result(op, c->a, c->b, out))
+	if (c->a & GENERAL && flag_at(op, 6) != 0)
+		return;
+	if (!x->is_tensor || x->ndim < 3 || w->ndim != x->ndim ||
+	    !conv_result(op, c->a % GENERAL, c->b, out))
 		return;
 	results = MUL(MUL(x->dim[0], w->dim[0]), PRODUCT(out, x->ndim - 2u));
 	flops = conv_flops(op, results, w);
@@ -455,13 +462,6 @@ static void rule_conv(struct inputs *op, const struct cost_call *c)
 		bytes_read = ADD(bytes_read, BYTES(bias));
 	}
 	set_flops_and_bytes(c->cost, flops, bytes_read, RESULT(results, x->bytes));
-}
-
-/* The general operation. Its transposed form has no model. */
-static void rule_convolution(struct inputs *op, const struct cost_call *c)
-{
-	if (flag_at(op, 6) == 0)
-		rule_conv(op, c);
 }
 
 /* The recorded "[True, False, True]"; 0 if it was not recorded. */
@@ -513,54 +513,55 @@ static void rule_conv_backward(struct inputs *op, const struct cost_call *c)
 	set_flops_and_bytes(c->cost, flops, bytes_read, bytes_written);
 }
 
-/* Inputs: sizes of the result (as a value), gradient, weight. */
-static void rule_conv_dgrad(struct inputs *op, const struct cost_call *c)
+/* Inputs: sizes of the result (as a value), gradient, and the weight for the gradient of the input,
+ * or (a: 1) the input for that of the weight. */
+static void rule_conv_gradient(struct inputs *op, const struct cost_call *c)
 {
-	const struct input *g = tensor_at(op, 1), *w = tensor_at(op, 2);
+	const struct input *g = tensor_at(op, 1), *other = tensor_at(op, 2);
 	uint64_t flops, elements = 1;
 	int64_t size[MAX_DIMS];
+	const int n = ints_at(op, 0, size);
 
-	if (!g->is_tensor || g->ndim < 3 || w->ndim != g->ndim)
+	if (!g->is_tensor || g->ndim < 3 || other->ndim != g->ndim || (c->a && n != g->ndim))
 		return;
-	flops = conv_flops(op, g->elements, w);
-	if (ints_at(op, 0, size) != g->ndim) {
+	for (int i = 1; i < n && n == g->ndim; i++)
+		elements = MUL(elements, size[i] < 0 ? 0 : (uint64_t)size[i]);
+	flops = c->a ? MUL(2, MUL(g->elements, elements)) : conv_flops(op, g->elements, other);
+	if (n != g->ndim) {
 		set_flops(c->cost, flops);
 		return;
 	}
-	for (unsigned i = 0; i < g->ndim; i++)
-		elements = MUL(elements, size[i] < 0 ? 0 : (uint64_t)size[i]);
-	set_flops_and_bytes(c->cost, flops, ADD(BYTES(g), BYTES(w)), MUL(elements, g->bytes));
-}
-
-/* Inputs: sizes of the result (as a value), gradient, input. */
-static void rule_conv_wgrad(struct inputs *op, const struct cost_call *c)
-{
-	const struct input *g = tensor_at(op, 1), *x = tensor_at(op, 2);
-	uint64_t filter = 1, elements;
-	int64_t size[MAX_DIMS];
-
-	if (!g->is_tensor || g->ndim < 3 || x->ndim != g->ndim || ints_at(op, 0, size) != g->ndim)
-		return;
-	for (unsigned i = 1; i < g->ndim; i++)
-		filter = MUL(filter, size[i] < 0 ? 0 : (uint64_t)size[i]);
-	elements = MUL(filter, size[0] < 0 ? 0 : (uint64_t)size[0]);
-	set_flops_and_bytes(c->cost, MUL(2, MUL(g->elements, filter)), ADD(BYTES(g), BYTES(x)),
-	                    MUL(elements, g->bytes));
+	elements = MUL(elements, size[0] < 0 ? 0 : (uint64_t)size[0]);
+	set_flops_and_bytes(c->cost, flops, ADD(BYTES(g), BYTES(other)), MUL(elements, g->bytes));
 }
 
 /* --- attention --- */
 
-/* head, time: the positions of these dimensions. skips: pairs above the diagonal are not computed.
- */
-static void cost_attention(struct inputs *op, const struct cost_call *c, int head, int time,
-                           bool skips)
+/* Flags of a: all pairs are computed, causal or not; the dimensions are batch, time, head instead
+ * of batch, head, time; and the two inputs behind causal may bound a window. */
+enum { UNFUSED = 64, BY_TIME = 128, WINDOWED = 256 };
+
+static void rule_attention(struct inputs *op, const struct cost_call *c)
 {
+	const int at = c->a % UNFUSED; /* the input that says causal */
+	const int head = c->a & BY_TIME ? 2 : 1, time = c->a & BY_TIME ? 1 : 2;
 	int backward = c->cost->direction == WS_OP_BACKWARD, causal;
 	const struct input *q = tensor_at(op, backward), *k = tensor_at(op, backward + 1);
 	const struct input *v = tensor_at(op, backward + 2);
 	uint64_t heads, pairs, needed, each, out, inputs;
-	bool square, masked;
+	bool square, masked, may_be_bounded = false;
+	int64_t reach[MAX_DIMS];
 
+	/* With a window, fewer pairs are computed, and how many is not modelled. A causal window
+	 * has no right half. */
+	for (int i = at + 1; c->a & WINDOWED && i <= at + (flag_at(op, at) == 1 ? 1 : 2); i++)
+		if (ints_at(op, i, reach) == 1 && reach[0] >= 0 &&
+		    (uint64_t)reach[0] + 1 < tensor_at(op, 1)->dim[1])
+			return;
+	for (int i = at + 1; c->a & WINDOWED && i <= at + 2; i++)
+		may_be_bounded |= !value_is(op, i, "-1");
+	if (may_be_bounded)
+		c->cost->mask = WS_MASK_NOT_KNOWN;
 	/* three dimensions: sequences of several lengths packed together */
 	if (!q->is_tensor || q->ndim != 4 || k->ndim != 4 || v->ndim != 4 ||
 	    q->dim[3] != k->dim[3] || k->dim[time] != v->dim[time] || q->dim[0] != k->dim[0])
@@ -569,15 +570,15 @@ static void cost_attention(struct inputs *op, const struct cost_call *c, int hea
 	pairs = needed = MUL(q->dim[time], k->dim[time]);
 	square = q->dim[time] == k->dim[time];
 	/* which pairs are computed, as far as the inputs determine it */
-	causal = flag_at(op, c->a);
+	causal = flag_at(op, at);
 	masked = c->b != NO_INPUT && tensor_at(op, c->b)->is_tensor;
-	if (masked || causal < 0 || (causal && !square))
+	if (masked || may_be_bounded || causal < 0 || (causal && !square))
 		c->cost->mask = WS_MASK_NOT_KNOWN;
 	else
 		c->cost->mask = causal ? WS_MASK_CAUSAL : WS_MASK_NONE;
 	if (causal == 1 && square)
 		needed = ADD(pairs, q->dim[time]) / 2; /* not those above the diagonal */
-	if (skips)
+	if (!(c->a & UNFUSED))
 		pairs = needed;
 	/* forward: scores, and their product with v. Backward: the scores again, and four more */
 	each = backward ? MUL(2, ADD(MUL(3, q->dim[3]), MUL(2, v->dim[3])))
@@ -592,21 +593,6 @@ static void cost_attention(struct inputs *op, const struct cost_call *c, int hea
 		set_flops_and_bytes(c->cost, MUL(MUL(heads, pairs), each), inputs, out);
 }
 
-static void rule_attention(struct inputs *op, const struct cost_call *c)
-{
-	cost_attention(op, c, 1, 2, true);
-}
-
-static void rule_attention_unfused(struct inputs *op, const struct cost_call *c)
-{
-	cost_attention(op, c, 1, 2, false);
-}
-
-static void rule_attention_by_time(struct inputs *op, const struct cost_call *c)
-{
-	cost_attention(op, c, 2, 1, true);
-}
-
 /* Queries of several sequences, with two products per pair: by key and by value. */
 static void rule_attention_packed(struct inputs *op, const struct cost_call *c)
 {
@@ -619,23 +605,6 @@ static void rule_attention_packed(struct inputs *op, const struct cost_call *c)
 		width = MUL(width, q->dim[d]);
 	c->cost->queries = q->dim[0];
 	c->cost->flops_per_pair = width;
-}
-
-/* With a window, fewer pairs are computed, and how many is not modelled. A causal window has no
- * right half. */
-static void rule_attention_windowed(struct inputs *op, const struct cost_call *c)
-{
-	const int last = c->a + (flag_at(op, c->a) == 1 ? 1 : 2);
-	int64_t reach[MAX_DIMS];
-
-	for (int i = c->a + 1; i <= last; i++)
-		if (ints_at(op, i, reach) == 1 && reach[0] >= 0 &&
-		    (uint64_t)reach[0] + 1 < tensor_at(op, 1)->dim[1])
-			return;
-	cost_attention(op, c, 2, 1, true);
-	for (int i = c->a + 1; i <= c->a + 2; i++)
-		if (!value_is(op, i, "-1"))
-			c->cost->mask = WS_MASK_NOT_KNOWN;
 }
 
 /* --- element by element --- */
@@ -669,29 +638,19 @@ static void rule_like_input(struct inputs *op, const struct cost_call *c)
 static void rule_norm(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *x = tensor_at(op, 0), *w = tensor_at(op, c->b);
+	/* of a batch norm a is the input that says training */
+	const int training = c->b == BATCH_NORM ? flag_at(op, c->a) : 0;
+	const uint64_t each = c->b != BATCH_NORM ? (uint64_t)c->a : training ? 8 : 2;
 	uint64_t written;
 	int unknown = 0;
 
-	if (!x->is_tensor)
+	if (!x->is_tensor || training < 0)
 		return;
 	written = RESULT(x->elements, x->bytes);
 	/* backward also writes the gradients of weight and bias */
 	if (c->b >= 0 && w->is_tensor)
 		written = ADD(written, MUL(2, BYTES(w)));
-	set_flops_and_bytes(c->cost, MUL(x->elements, (uint64_t)c->a), bytes_of_all(op, &unknown),
-	                    written);
-}
-
-static void rule_batch_norm(struct inputs *op, const struct cost_call *c)
-{
-	int training = flag_at(op, c->a);
-	struct cost_call norm = *c;
-
-	if (training < 0)
-		return;
-	norm.a = training ? 8 : 2;
-	norm.b = -1;
-	rule_norm(op, &norm);
+	set_flops_and_bytes(c->cost, MUL(x->elements, each), bytes_of_all(op, &unknown), written);
 }
 
 /* The tensor whose type the result gets (NULL if the shapes do not go together), and the size of

@@ -523,31 +523,6 @@ static void note_annotation(struct ws_pytorch *p, const struct event *e, int64_t
 	p->nodes[p->nnodes++] = n;
 }
 
-/* Makes each annotation a range around the capture of its node, on a thread of their own. The file
- * does not have the time of the capture: it was before the first of them ran. */
-static void put_annotations(struct ws_pytorch *p)
-{
-	const struct ws_bytes label = ws_bytes_of("CUDA graph annotations");
-	struct ws_row_graph_node row = {.pid = p->host_pid};
-
-	if (!p->nnodes || p->other_host_calls)
-		return;
-	ws_import_thread(p->out, p->host_pid, 0, label, &row.thread);
-	for (size_t i = 0; i < p->nnodes; i++) {
-		struct ws_import_range r = {.domain = p->domain,
-		                            .sequence = p->nranges,
-		                            .thread = row.thread,
-		                            .name = p->nodes[i].name};
-
-		row.node = p->nodes[i].node;
-		row.time_ns = r.start_ns = p->first_node_ns - 2 * (int64_t)(p->nnodes - i);
-		r.end_ns = r.start_ns + 1;
-		ws_import_row(p->out, WS_KIND_GRAPH_NODE, &row);
-		WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
-		p->ranges[p->nranges++] = r;
-	}
-}
-
 static void on_kernel(struct ws_pytorch *p, const struct event *e)
 {
 	struct gpu_row g = {.kind = WS_KIND_KERNEL};
@@ -1427,7 +1402,27 @@ static void finish(struct ws_pytorch *p)
 		               n[0] + n[1], n[1]);
 	put_waiting(p);
 
-	put_annotations(p);
+	/* Makes each annotation a range around the capture of its node, on a thread of their own.
+	 * The file does not have the time of the capture: it was before the first of them ran. */
+	const struct ws_bytes label = ws_bytes_of("CUDA graph annotations");
+	struct ws_row_graph_node row = {.pid = p->host_pid};
+
+	const size_t nnodes = p->other_host_calls ? 0 : p->nnodes;
+	if (nnodes)
+		ws_import_thread(p->out, p->host_pid, 0, label, &row.thread);
+	for (size_t i = 0; i < nnodes; i++) {
+		struct ws_import_range r = {.domain = p->domain,
+		                            .sequence = p->nranges,
+		                            .thread = row.thread,
+		                            .name = p->nodes[i].name};
+
+		row.node = p->nodes[i].node;
+		row.time_ns = r.start_ns = p->first_node_ns - 2 * (int64_t)(nnodes - i);
+		r.end_ns = r.start_ns + 1;
+		ws_import_row(p->out, WS_KIND_GRAPH_NODE, &row);
+		WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
+		p->ranges[p->nranges++] = r;
+	}
 	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
 		struct ws_bytes text;
@@ -1564,37 +1559,6 @@ static const char *name_of(const struct name *list, const struct ws_json_value *
 	return NULL;
 }
 
-/* An element of deviceProperties: id and name first, because the rest refers to them. */
-static void on_device(struct ws_pytorch *p, const struct ws_json_value *object)
-{
-	static const struct name attrs[] = {
-#define DEVICE(text, attr) {text, attr},
-#include "formats/pytorch/pytorch.def"
-	        {NULL, NULL}};
-	struct ws_json_items items;
-	struct ws_json_value key, v;
-	struct ws_bytes name = {NULL, 0};
-	int64_t id = -1, value;
-
-	ws_json_items_begin(&items, object, '{');
-	while (ws_json_next_member(&items, &key, &v)) {
-		if (WS_JSON_IS(&key, "id") && !ws_json_i64(&v, &id))
-			id = -1;
-		if (WS_JSON_IS(&key, "name"))
-			name = ws_json_text(&v, &p->scratch);
-	}
-	if (id < 0)
-		return;
-	ws_import_device(p->out, (uint64_t)id, name);
-	ws_json_items_begin(&items, object, '{');
-	while (ws_json_next_member(&items, &key, &v)) {
-		const char *attr = name_of(attrs, &key);
-
-		if (attr && ws_json_i64(&v, &value))
-			ws_import_device_attr(p->out, (uint64_t)id, attr, value);
-	}
-}
-
 static void meta_scalar(struct ws_pytorch *p, const char *key, const struct ws_json_value *v)
 {
 	struct ws_bytes text;
@@ -1631,8 +1595,35 @@ static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_
 
 	if (strcmp(name, "deviceProperties") == 0) {
 		ws_json_items_begin(&items, value, '[');
-		while (ws_json_next_element(&items, &v))
-			on_device(p, &v);
+		while (ws_json_next_element(&items, &v)) {
+			/* id and name first, because the rest refers to them */
+			static const struct name attrs[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+			        {NULL, NULL}};
+			struct ws_json_items fields;
+			struct ws_json_value field;
+			struct ws_bytes device = {NULL, 0};
+			int64_t id = -1, number;
+
+			ws_json_items_begin(&fields, &v, '{');
+			while (ws_json_next_member(&fields, &key, &field)) {
+				if (WS_JSON_IS(&key, "id") && !ws_json_i64(&field, &id))
+					id = -1;
+				if (WS_JSON_IS(&key, "name"))
+					device = ws_json_text(&field, &p->scratch);
+			}
+			if (id < 0)
+				continue;
+			ws_import_device(p->out, (uint64_t)id, device);
+			ws_json_items_begin(&fields, &v, '{');
+			while (ws_json_next_member(&fields, &key, &field)) {
+				const char *attr = name_of(attrs, &key);
+
+				if (attr && ws_json_i64(&field, &number))
+					ws_import_device_attr(p->out, (uint64_t)id, attr, number);
+			}
+		}
 	} else if (strcmp(name, "distributedInfo") == 0) {
 		ws_json_items_begin(&items, value, '{');
 		while (ws_json_next_member(&items, &key, &v))

@@ -122,27 +122,6 @@ static const char *skip_nested(struct skipper *s, const char *p, const char *end
 	return end;
 }
 
-static enum ws_json_result nested(struct ws_json_reader *j, struct ws_json_value *v)
-{
-	struct skipper s = {1, 0, 0};
-	const char *end = skip_nested(&s, j->pos + 1, j->end);
-
-	if (s.depth)
-		return s.depth == MAX_DEPTH ? WS_JSON_BAD : WS_JSON_MORE;
-	v->type = *j->pos == '[' ? WS_JSON_ARRAY : WS_JSON_OBJECT;
-	v->escaped = 0;
-	v->text = j->pos;
-	v->len = (size_t)(end - j->pos);
-	j->pos = end;
-	return WS_JSON_OK;
-}
-
-static bool is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '+' || c == '-' || c == '.' || c == '_';
-}
-
 /* Values without quotes that are not numbers. */
 static const struct {
 	const char *word;
@@ -157,35 +136,11 @@ static const struct {
         {"-inf", WS_JSON_NOT_A_NUMBER},
 };
 
-static enum ws_json_result word(struct ws_json_reader *j, struct ws_json_value *v)
-{
-	const char *p = j->pos;
-	size_t len;
-
-	while (p < j->end && is_word(*p))
-		p++;
-	if (p == j->end && !j->complete)
-		return WS_JSON_MORE;
-	len = (size_t)(p - j->pos);
-	v->text = j->pos;
-	v->len = len;
-	v->escaped = 0;
-	v->type = WS_JSON_ABSENT;
-	if (len && ((*v->text >= '0' && *v->text <= '9') ||
-	            (*v->text == '-' && len > 1 && v->text[1] >= '0' && v->text[1] <= '9')))
-		v->type = WS_JSON_NUMBER;
-	for (size_t i = 0; v->type == WS_JSON_ABSENT && i < sizeof(words) / sizeof(*words); i++)
-		if (len == strlen(words[i].word) && memcmp(v->text, words[i].word, len) == 0)
-			v->type = words[i].type;
-	if (v->type == WS_JSON_ABSENT)
-		return WS_JSON_BAD;
-	j->faults->not_numbers += v->type == WS_JSON_NOT_A_NUMBER;
-	j->pos = p;
-	return WS_JSON_OK;
-}
-
 enum ws_json_result ws_json_value(struct ws_json_reader *j, struct ws_json_value *v)
 {
+	struct skipper s = {1, 0, 0};
+	const char *end;
+
 	skip_space(j);
 	if (j->pos == j->end)
 		return WS_JSON_MORE;
@@ -195,10 +150,39 @@ enum ws_json_result ws_json_value(struct ws_json_reader *j, struct ws_json_value
 		return string_rest(j, v);
 	case '[':
 	case '{':
-		return nested(j, v);
-	default:
-		return word(j, v);
+		end = skip_nested(&s, j->pos + 1, j->end);
+		if (s.depth)
+			return s.depth == MAX_DEPTH ? WS_JSON_BAD : WS_JSON_MORE;
+		v->type = *j->pos == '[' ? WS_JSON_ARRAY : WS_JSON_OBJECT;
+		break;
+	default: /* a number, or one of the words */
+		for (end = j->pos; end < j->end &&
+		                   ((*end >= '0' && *end <= '9') || (*end >= 'a' && *end <= 'z') ||
+		                    (*end >= 'A' && *end <= 'Z') || *end == '+' || *end == '-' ||
+		                    *end == '.' || *end == '_');)
+			end++;
+		if (end == j->end && !j->complete)
+			return WS_JSON_MORE;
+		const char *text = j->pos;
+		const size_t len = (size_t)(end - text);
+
+		v->type = WS_JSON_ABSENT;
+		if (len && ((*text >= '0' && *text <= '9') ||
+		            (*text == '-' && len > 1 && text[1] >= '0' && text[1] <= '9')))
+			v->type = WS_JSON_NUMBER;
+		for (size_t i = 0; v->type == WS_JSON_ABSENT && i < sizeof(words) / sizeof(*words);
+		     i++)
+			if (len == strlen(words[i].word) && memcmp(text, words[i].word, len) == 0)
+				v->type = words[i].type;
+		if (v->type == WS_JSON_ABSENT)
+			return WS_JSON_BAD;
+		j->faults->not_numbers += v->type == WS_JSON_NOT_A_NUMBER;
 	}
+	v->escaped = 0;
+	v->text = j->pos;
+	v->len = (size_t)(end - j->pos);
+	j->pos = end;
+	return WS_JSON_OK;
 }
 
 enum ws_json_result ws_json_open(struct ws_json_reader *j, char bracket)
@@ -285,48 +269,6 @@ static const uint64_t powers[] = {FIVE_POWERS(UINT64_C(1)), FIVE_POWERS(UINT64_C
 #define MAX_POWER    19
 #define MAX_EXPONENT 100000 /* larger ones mean 0 or no fit alike */
 
-/* Read digits and a point: a mantissa of at most 19 digits, and the power of ten to multiply it by.
- * Returns the end, NULL without digits. */
-static const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *exponent)
-{
-	int point = 0, digits = 0;
-
-	*mantissa = 0;
-	*exponent = 0;
-	for (; p < end; p++) {
-		if (*p == '.' && !point) {
-			point = 1;
-			continue;
-		}
-		if (*p < '0' || *p > '9')
-			break;
-		digits++;
-		if (*mantissa < powers[18]) {
-			*mantissa = *mantissa * 10 + (uint64_t)(*p - '0');
-			*exponent -= point;
-		} else if (!point && *exponent < MAX_EXPONENT) {
-			(*exponent)++;
-		}
-	}
-	return digits ? p : NULL;
-}
-
-static const char *take_exponent(const char *p, const char *end, int *exponent)
-{
-	int negative = 0, value = 0, digits = 0;
-
-	if (p == end || (*p != 'e' && *p != 'E'))
-		return p;
-	p++;
-	if (p < end && (*p == '+' || *p == '-'))
-		negative = *p++ == '-';
-	for (; p < end && *p >= '0' && *p <= '9'; p++, digits++)
-		if (value < MAX_EXPONENT)
-			value = value * 10 + (*p - '0');
-	*exponent += negative ? -value : value;
-	return digits ? p : NULL;
-}
-
 /* mantissa * 10^exponent, rounded half up; 0 when it does not fit. */
 static bool apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 {
@@ -351,13 +293,39 @@ static bool apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 bool ws_decimal(const char *text, size_t len, int scale, int64_t *out)
 {
 	const char *p = text, *end = text + len;
-	int negative = len && *p == '-', exponent;
-	uint64_t mantissa, value;
+	const int negative = len && *p == '-';
+	int point = 0, digits = 0, exponent = 0;
+	uint64_t mantissa = 0, value;
 
-	p = take_digits(p + negative, end, &mantissa, &exponent);
-	if (p)
-		p = take_exponent(p, end, &exponent);
-	if (p != end || !len || !apply_exponent(mantissa, exponent + scale, &value) ||
+	/* Digits and a point: a mantissa of at most 19 digits, and the power of ten to multiply it
+	 * by. */
+	for (p += negative; p < end; p++) {
+		if (*p == '.' && !point) {
+			point = 1;
+			continue;
+		}
+		if (*p < '0' || *p > '9')
+			break;
+		digits++;
+		if (mantissa < powers[18]) {
+			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+			exponent -= point;
+		} else if (!point && exponent < MAX_EXPONENT) {
+			exponent++;
+		}
+	}
+	if (digits && p < end && (*p == 'e' || *p == 'E')) {
+		int minus = 0, power = 0;
+
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			minus = *p++ == '-';
+		for (digits = 0; p < end && *p >= '0' && *p <= '9'; p++, digits++)
+			if (power < MAX_EXPONENT)
+				power = power * 10 + (*p - '0');
+		exponent += minus ? -power : power;
+	}
+	if (!digits || p != end || !apply_exponent(mantissa, exponent + scale, &value) ||
 	    value > (uint64_t)INT64_MAX + (uint64_t)negative)
 		return 0;
 	*out = (int64_t)(negative ? 0 - value : value);
@@ -411,31 +379,9 @@ static size_t unicode_escape(const char *p, const char *end, char *to, size_t *p
 	return 4;
 }
 
-/* Resolve one escape at its backslash; the character takes no more bytes than the escape. Returns
- * the end of the escape. */
-static const char *unescape_one(const char *p, const char *end, char *to, size_t *put)
-{
-	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
-	const char *known = p + 1 < end && p[1] ? strchr(from, p[1]) : NULL;
-	size_t used;
-
-	if (known) {
-		*to = into[known - from];
-		*put = 1;
-		return p + 2;
-	}
-	if (p + 1 < end && p[1] == 'u') {
-		used = unicode_escape(p + 2, end, to, put);
-		if (used)
-			return p + 2 + used;
-	}
-	*to = *p;
-	*put = 1;
-	return p + 1;
-}
-
 struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch)
 {
+	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
 	const char *p = v->text, *end = p + v->len;
 
 	if (v->type != WS_JSON_STRING || !v->escaped)
@@ -444,14 +390,24 @@ struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scrat
 	ws_buf_reserve(scratch, v->len);
 	while (p < end) {
 		const char *stop = memchr(p, '\\', (size_t)(end - p));
-		size_t plain = (size_t)((stop ? stop : end) - p), put;
+		size_t plain = (size_t)((stop ? stop : end) - p);
 
 		memcpy(scratch->data + scratch->len, p, plain);
 		scratch->len += plain;
 		p += plain;
 		if (p == end)
 			break;
-		p = unescape_one(p, end, (char *)scratch->data + scratch->len, &put);
+		/* One escape at its backslash; the character takes no more bytes than the escape.
+		 */
+		const char *known = p + 1 < end && p[1] ? strchr(from, p[1]) : NULL;
+		char *to = (char *)scratch->data + scratch->len;
+		size_t used = 0, put = 1;
+
+		if (!known && p + 1 < end && p[1] == 'u')
+			used = unicode_escape(p + 2, end, to, &put);
+		if (!used)
+			*to = known ? into[known - from] : *p;
+		p += used ? 2 + used : known ? 2 : 1;
 		scratch->len += put;
 	}
 	return (struct ws_bytes){scratch->data, scratch->len};

@@ -59,42 +59,6 @@ static bool has_id(const struct id_set *set, uint64_t id)
 	return (id && id <= set->dense) || ws_map_get(&set->sparse, id);
 }
 
-static void check_ids(struct check *c, const struct ws_block_view *view,
-                      const struct ws_id_column *column)
-{
-	struct id_set *set = &c->defined[view->header.kind];
-	uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
-
-	for (uint32_t i = 0; i < view->header.rows; i++) {
-		uint64_t id = c->v[i], next = set->highest + 1;
-
-		if (!column->may_repeat && has_id(set, id) && !repeated++)
-			first_repeated = id;
-		if (column->counted && id > next) {
-			first_missing = missing ? first_missing : next;
-			missing += id - next;
-		}
-		if (id > set->highest)
-			set->highest = id;
-		if (!id || id > set->dense + 1) {
-			ws_map_put(&set->sparse, id, 1);
-			continue;
-		}
-		if (id == set->dense + 1)
-			set->dense = id;
-	}
-	if (missing)
-		FIND(c, WS_FINDING_DAMAGE, view->offset,
-		     "%s: ids not defined before it: %" PRIu64 ", the first is %" PRIu64
-		     "; rows that name them lost their meaning",
-		     view->label, missing, first_missing);
-	if (repeated)
-		FIND(c, WS_FINDING_DAMAGE, view->offset,
-		     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
-		     "; rows that name them are ambiguous",
-		     view->label, repeated, first_repeated);
-}
-
 /* --- one block --- */
 
 /* Sets *whole to 0 when the column is damaged. */
@@ -143,8 +107,40 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 				     "%s: %u rows are api rows, its header says %u", view->label,
 				     napi, h->api_rows);
 		}
-		if (ids)
-			check_ids(c, view, ids);
+		if (ids) {
+			struct id_set *set = &c->defined[h->kind];
+			uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
+
+			for (uint32_t row = 0; row < h->rows; row++) {
+				uint64_t id = c->v[row], next = set->highest + 1;
+
+				if (!ids->may_repeat && has_id(set, id) && !repeated++)
+					first_repeated = id;
+				if (ids->counted && id > next) {
+					first_missing = missing ? first_missing : next;
+					missing += id - next;
+				}
+				if (id > set->highest)
+					set->highest = id;
+				if (!id || id > set->dense + 1) {
+					ws_map_put(&set->sparse, id, 1);
+					continue;
+				}
+				if (id == set->dense + 1)
+					set->dense = id;
+			}
+			if (missing)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: ids not defined before it: %" PRIu64
+				     ", the first is %" PRIu64
+				     "; rows that name them lost their meaning",
+				     view->label, missing, first_missing);
+			if (repeated)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
+				     "; rows that name them are ambiguous",
+				     view->label, repeated, first_repeated);
+		}
 		if (ws_ref_column_at(view->def, (unsigned)column->position, &ref)) {
 			const struct id_set *set = &c->defined[ref.target];
 			uint64_t dangling = 0, first_id = 0;

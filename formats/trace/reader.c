@@ -526,39 +526,6 @@ static void report_not_listed(struct verify *v, uint64_t before)
 	}
 }
 
-static void compare_row(struct verify *v, const struct ws_row_index *row)
-{
-	char label[WS_BLOCK_LABEL_BYTES];
-	const struct ws_block_info *b;
-
-	ws_block_label(label, (unsigned)row->kind, row->offset);
-	if (row->offset <= v->last_offset) {
-		WRONG(v, row->offset, "the index lists offset %" PRIu64 " after %" PRIu64,
-		      row->offset, v->last_offset);
-		return;
-	}
-	v->last_offset = row->offset;
-	report_not_listed(v, row->offset);
-
-	b = &v->walk->blocks[v->next];
-	if (v->next == v->first_index || b->offset != row->offset) {
-		ws_check_finding_emit(v->fn, v->ctx, WS_FINDING_DAMAGE, row->offset,
-		                      "%s: the index lists it with %" PRIu64
-		                      " rows, but no whole block is there; its rows are lost",
-		                      label, row->rows);
-		return;
-	}
-	v->next++;
-	if (row->kind != b->kind || row->rows != b->rows)
-		WRONG(v, b->offset,
-		      "%s: the index lists kind %" PRIu64 " with %" PRIu64
-		      " rows, the block has kind %u with %u rows",
-		      label, row->kind, row->rows, b->kind, b->rows);
-	else if (row->time_min_ns != b->time_min_ns || row->time_max_ns != b->time_max_ns)
-		WRONG(v, b->offset, "%s: the index lists another time range than the block has",
-		      label);
-}
-
 static uint64_t value_of(const struct ws_block *block, int position, uint32_t row)
 {
 	unsigned id = ws_schema_kind(WS_KIND_INDEX)->columns[position].id;
@@ -614,7 +581,38 @@ void ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, vo
 			                (int64_t)value_of(&block, WS_COL_index_time_max_ns, k),
 			};
 
-			compare_row(&v, &row);
+			char label[WS_BLOCK_LABEL_BYTES];
+
+			ws_block_label(label, (unsigned)row.kind, row.offset);
+			if (row.offset <= v.last_offset) {
+				WRONG(&v, row.offset,
+				      "the index lists offset %" PRIu64 " after %" PRIu64,
+				      row.offset, v.last_offset);
+				continue;
+			}
+			v.last_offset = row.offset;
+			report_not_listed(&v, row.offset);
+
+			const struct ws_block_info *b = &v.walk->blocks[v.next];
+			if (v.next == v.first_index || b->offset != row.offset) {
+				ws_check_finding_emit(
+				        v.fn, v.ctx, WS_FINDING_DAMAGE, row.offset,
+				        "%s: the index lists it with %" PRIu64
+				        " rows, but no whole block is there; its rows are lost",
+				        label, row.rows);
+				continue;
+			}
+			v.next++;
+			if (row.kind != b->kind || row.rows != b->rows)
+				WRONG(&v, b->offset,
+				      "%s: the index lists kind %" PRIu64 " with %" PRIu64
+				      " rows, the block has kind %u with %u rows",
+				      label, row.kind, row.rows, b->kind, b->rows);
+			else if (row.time_min_ns != b->time_min_ns ||
+			         row.time_max_ns != b->time_max_ns)
+				WRONG(&v, b->offset,
+				      "%s: the index lists another time range than the block has",
+				      label);
 		}
 		ws_block_release(&block);
 	}

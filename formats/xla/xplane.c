@@ -89,41 +89,6 @@ static int64_t ns_of(int64_t ps)
 	return ps / 1000 + (ps % 1000 >= 500);
 }
 
-static void add_line(struct ws_xla *x, const struct plane *p, uint64_t number,
-                     const WsXla__Line *line, int64_t origin_ns)
-{
-	for (size_t i = 0; i < line->n_events; i++) {
-		const WsXla__Event *event = line->events[i];
-		const uint64_t *at = ws_map_get(&p->events, (uint64_t)event->metadata_id);
-		const WsXla__EventMetadata *meta = at ? p->plane->event_metadata[*at]->value : NULL;
-		struct ws_xla_event e = {.plane = number, .line = (uint64_t)line->id};
-		char room[WS_XLA_NSTATS][32];
-		int64_t begin_ns, end_ps;
-
-		x->out->stats->events++;
-		if (event->num_occurrences) {
-			ws_import_skip(x->out, "sums of events without times", 1);
-			continue;
-		}
-		if (!meta) {
-			x->out->lost[WS_LOST_import_missing_field]++;
-			continue;
-		}
-		if (__builtin_sub_overflow(line->timestamp_ns, origin_ns, &begin_ns) ||
-		    __builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps) ||
-		    __builtin_add_overflow(begin_ns, ns_of(event->offset_ps), &e.start_ns)) {
-			x->out->lost[WS_LOST_import_bad_time]++;
-			continue;
-		}
-		e.dur_ns = ns_of(end_ps) - ns_of(event->offset_ps);
-		e.name = text_of(meta->display_name && *meta->display_name ? meta->display_name
-		                                                           : meta->name);
-		take_stats(p, meta->n_stats, meta->stats, &e, room);
-		take_stats(p, event->n_stats, event->stats, &e, room);
-		ws_xla_add(x, &e);
-	}
-}
-
 /* A statistic of a plane as a number, 0 if it has none. */
 static int64_t plane_number(const struct plane *p, const char *name)
 {
@@ -139,35 +104,6 @@ static int64_t plane_number(const struct plane *p, const char *name)
 			ws_decimal(text.ptr, text.len, 0, &number);
 	}
 	return number;
-}
-
-/*
- * Times of lines are relative to the begin of the profile, which the last plane says, or absolute:
- * then the second of the first line is time 0.
- */
-static int64_t find_origin(const WsXla__Space *space, struct ws_xla *x,
-                           struct ws_import_clock *clock)
-{
-	const int64_t year_2001_ns = 1000000000000000000;
-	int64_t first_ns = INT64_MAX, start_ns = 0, pid = 0;
-
-	for (size_t i = 0; i < space->n_planes; i++) {
-		struct plane p;
-
-		open_plane(&p, space->planes[i]);
-		start_ns = start_ns ? start_ns : plane_number(&p, "profile_start_time");
-		pid = pid > 0 ? pid : plane_number(&p, "process_id");
-		for (size_t j = 0; j < p.plane->n_lines; j++)
-			if (p.plane->lines[j]->timestamp_ns < first_ns)
-				first_ns = p.plane->lines[j]->timestamp_ns;
-		close_plane(&p);
-	}
-	x->pid = pid > 0 ? (uint64_t)pid : 1;
-	if (first_ns == INT64_MAX || first_ns < year_2001_ns) {
-		clock->base_ns = start_ns;
-		return 0;
-	}
-	return clock->base_ns = first_ns - first_ns % 1000000000;
 }
 
 static void *allocate(void *unused, size_t bytes)
@@ -187,10 +123,31 @@ enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
 	ProtobufCAllocator allocator = {.alloc = allocate, .free = release};
 	struct ws_xla x = {.out = o};
 	WsXla__Space *space = ws_xla__space__unpack(&allocator, bytes.len, bytes.ptr);
-	int64_t origin_ns;
+	int64_t origin_ns = 0;
 
 	WS_FAIL_IF(!space, err, CORRUPT, "its protobuf is damaged or cut off: copy the file again");
-	origin_ns = find_origin(space, &x, clock);
+	/*
+	 * Times of lines are relative to the begin of the profile, which the last plane says, or
+	 * absolute: then the second of the first line is time 0.
+	 */
+	const int64_t year_2001_ns = 1000000000000000000;
+	int64_t first_ns = INT64_MAX, start_ns = 0, pid = 0;
+
+	for (size_t i = 0; i < space->n_planes; i++) {
+		struct plane p;
+
+		open_plane(&p, space->planes[i]);
+		start_ns = start_ns ? start_ns : plane_number(&p, "profile_start_time");
+		pid = pid > 0 ? pid : plane_number(&p, "process_id");
+		for (size_t j = 0; j < p.plane->n_lines; j++)
+			if (p.plane->lines[j]->timestamp_ns < first_ns)
+				first_ns = p.plane->lines[j]->timestamp_ns;
+		close_plane(&p);
+	}
+	x.pid = pid > 0 ? (uint64_t)pid : 1;
+	if (first_ns != INT64_MAX && first_ns >= year_2001_ns)
+		origin_ns = first_ns - first_ns % 1000000000;
+	clock->base_ns = origin_ns ? origin_ns : start_ns;
 	for (size_t i = 0; i < space->n_planes; i++) {
 		struct plane p;
 		char room[32];
@@ -208,9 +165,45 @@ enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
 			                  number);
 		}
 		for (size_t j = 0; j < p.plane->n_lines; j++) {
-			ws_xla_name_line(&x, i, (uint64_t)p.plane->lines[j]->id,
-			                 text_of(p.plane->lines[j]->name));
-			add_line(&x, &p, i, p.plane->lines[j], origin_ns);
+			const WsXla__Line *line = p.plane->lines[j];
+
+			ws_xla_name_line(&x, i, (uint64_t)line->id, text_of(line->name));
+			for (size_t k = 0; k < line->n_events; k++) {
+				const WsXla__Event *event = line->events[k];
+				const uint64_t *at =
+				        ws_map_get(&p.events, (uint64_t)event->metadata_id);
+				const WsXla__EventMetadata *meta =
+				        at ? p.plane->event_metadata[*at]->value : NULL;
+				struct ws_xla_event e = {.plane = i, .line = (uint64_t)line->id};
+				char rooms[WS_XLA_NSTATS][32];
+				int64_t begin_ns, end_ps;
+
+				x.out->stats->events++;
+				if (event->num_occurrences) {
+					ws_import_skip(x.out, "sums of events without times", 1);
+					continue;
+				}
+				if (!meta) {
+					x.out->lost[WS_LOST_import_missing_field]++;
+					continue;
+				}
+				if (__builtin_sub_overflow(line->timestamp_ns, origin_ns,
+				                           &begin_ns) ||
+				    __builtin_add_overflow(event->offset_ps, event->duration_ps,
+				                           &end_ps) ||
+				    __builtin_add_overflow(begin_ns, ns_of(event->offset_ps),
+				                           &e.start_ns)) {
+					x.out->lost[WS_LOST_import_bad_time]++;
+					continue;
+				}
+				e.dur_ns = ns_of(end_ps) - ns_of(event->offset_ps);
+				e.name = text_of(meta->display_name && *meta->display_name
+				                         ? meta->display_name
+				                         : meta->name);
+				take_stats(&p, meta->n_stats, meta->stats, &e, rooms);
+				take_stats(&p, event->n_stats, event->stats, &e, rooms);
+				ws_xla_add(&x, &e);
+			}
 			ws_import_tell(x.out, i + 1, space->n_planes);
 		}
 		close_plane(&p);

@@ -85,28 +85,6 @@ void WS_CPU_FN(bias_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 
 /* --- batch norm ------------------------------------------------------------------- */
 
-/* Mean and biased variance of each channel of a block: two passes, in double. */
-static void batch_statistics(const struct ws_op *op, struct block *b, double *mean, double *var)
-{
-	double count = (double)(b->ch->outer * b->ch->inner);
-
-	memset(var, 0, BLOCK * sizeof(*var));
-	channel_sums(op->in[0], b, mean);
-	for (int64_t i = 0; i < b->channels; i++)
-		mean[i] /= count;
-	while (block_next(b)) {
-		const ws_real *x = ws_reals(op->in[0], b->offset);
-
-		for (int64_t i = 0; i < b->count; i++) {
-			double d = (double)x[i] - mean[i * b->step];
-
-			var[i * b->step] += d * d;
-		}
-	}
-	for (int64_t i = 0; i < b->channels; i++)
-		var[i] /= count;
-}
-
 /* running = (1 - momentum) running + momentum batch */
 static void update_running(const struct ws_tensor *t, const struct block *b, double momentum,
                            const double *batch)
@@ -127,7 +105,22 @@ WS_CPU_ITEMS(batch_norm, block_items(&op->u.norm.ch))
 	const ws_real *gamma = ws_reals(op->in[1], b.channel);
 	const ws_real *beta = ws_reals(op->in[2], b.channel);
 
-	batch_statistics(op, &b, mean, var);
+	/* Mean and biased variance of each channel: two passes, in double. */
+	memset(var, 0, BLOCK * sizeof(*var));
+	channel_sums(op->in[0], &b, mean);
+	for (int64_t i = 0; i < b.channels; i++)
+		mean[i] /= count;
+	while (block_next(&b)) {
+		const ws_real *x = ws_reals(op->in[0], b.offset);
+
+		for (int64_t i = 0; i < b.count; i++) {
+			double d = (double)x[i] - mean[i * b.step];
+
+			var[i * b.step] += d * d;
+		}
+	}
+	for (int64_t i = 0; i < b.channels; i++)
+		var[i] /= count;
 	for (int64_t i = 0; i < b.channels; i++)
 		scale[i] = 1 / sqrt(var[i] + op->u.norm.eps);
 	ws_real_put_sums(op->out[1], b.channel, b.channels, mean);

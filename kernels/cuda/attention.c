@@ -271,46 +271,6 @@ static cudnnBackendDescriptor_t as_transposed(struct flash *f, cudnnBackendDescr
 	return transpose(f, x, tensor(f, ROLES + ++f->next_id, f->low, f->scores, true));
 }
 
-/*
- * dq = ds k. Engines add the parts of dq that blocks of keys contribute into fp32 in any order;
- * those that give the same bits each run write it at once.
- */
-static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
-                        cudnnBackendDescriptor_t k_transposed)
-{
-	cudnnBackendDescriptor_t k =
-	        transpose(f, k_transposed, virtual_tensor(f, CUDNN_DATA_FLOAT, f->heads));
-	cudnnBackendDescriptor_t dq = operand(f, DQ, false), sum;
-
-	if (f->deterministic) {
-		product(f, ds, k, dq);
-		return;
-	}
-	sum = tensor(f, DQ_SUM + 1, CUDNN_DATA_FLOAT, f->heads, false);
-	product(f, ds, k, sum);
-	compute_into(f, CUDNN_POINTWISE_IDENTITY, sum, NULL, dq);
-}
-
-static enum ws_status find_plan(const struct ws_dnn_target *target, const struct flash *f,
-                                cudnnBackendDescriptor_t *plan, struct ws_err *err)
-{
-	const struct ws_heads *h = &f->op->u.attention.head;
-	struct ws_dnn_rules rules = {.deterministic = f->deterministic,
-	                             .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES};
-	int count = 0;
-
-	WS_FORWARD(ws_dnn_plans(target, &rules, f->operation, f->operation_count, 1, plan, &count,
-	                        err));
-	WS_FAIL_IF(count == 0, err, ENVIRONMENT,
-	           "cuDNN has no engine for %s of %s, %lld heads of %lld x %lld elements, within "
-	           "%llu bytes of workspace; use --attention eager%s",
-	           ws_op_info(f->op->kind)->name, ws_dtype_name(f->op->in[0]->dtype),
-	           (long long)(h->batch * h->heads), (long long)h->time, (long long)h->width,
-	           (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES,
-	           f->deterministic ? ", or leave out --deterministic" : "");
-	return WS_OK;
-}
-
 enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const struct ws_op *op,
                                       bool deterministic, cudnnBackendDescriptor_t *plan,
                                       struct ws_err *err)
@@ -363,10 +323,36 @@ enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const 
 		ds = compute(&f, CUDNN_POINTWISE_MUL, ds, p, f.scores);
 		ds = compute(&f, CUDNN_POINTWISE_MUL, ds, number(&f, SCALE), f.scores);
 		product(&f, as_transposed(&f, ds), q, operand(&f, DK, false));
-		describe_dq(&f, ds, k_transposed);
+		/* dq = ds k. Engines add the parts of dq that blocks of keys contribute into fp32
+		 * in any order; those that give the same bits each run write it at once. */
+		cudnnBackendDescriptor_t k =
+		        transpose(&f, k_transposed, virtual_tensor(&f, CUDNN_DATA_FLOAT, f.heads));
+		cudnnBackendDescriptor_t dq = operand(&f, DQ, false);
+
+		if (f.deterministic) {
+			product(&f, ds, k, dq);
+		} else {
+			sum = tensor(&f, DQ_SUM + 1, CUDNN_DATA_FLOAT, f.heads, false);
+			product(&f, ds, k, sum);
+			compute_into(&f, CUDNN_POINTWISE_IDENTITY, sum, NULL, dq);
+		}
 	}
-	if (f.status == WS_OK)
-		f.status = find_plan(target, &f, plan, err);
+	const struct ws_dnn_rules rules = {.deterministic = deterministic,
+	                                   .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES};
+	int count = 0;
+
+	WS_THEN(f.status,
+	        ws_dnn_plans(target, &rules, f.operation, f.operation_count, 1, plan, &count, err));
+	if (f.status == WS_OK && count == 0)
+		f.status = WS_FAIL(err, ENVIRONMENT,
+		                   "cuDNN has no engine for %s of %s, %lld heads of %lld x %lld "
+		                   "elements, within "
+		                   "%llu bytes of workspace; use --attention eager%s",
+		                   ws_op_info(op->kind)->name, ws_dtype_name(op->in[0]->dtype),
+		                   (long long)(h->batch * h->heads), (long long)h->time,
+		                   (long long)h->width,
+		                   (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES,
+		                   deterministic ? ", or leave out --deterministic" : "");
 	while (f.made_count > 0)
 		ws_dnn_destroy(&f.made[--f.made_count]);
 	return f.status;

@@ -97,9 +97,11 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 /* Number of elements drawn; longer tensors repeat them. */
 #define DRAWN ((int64_t)1 << 20)
 
-static enum ws_status fill_random(struct ws_cuda *cuda, char *data, int64_t count,
-                                  enum ws_dtype dtype, struct ws_err *err)
+enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
+                              struct ws_err *err)
 {
+	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype), "timing algorithms",
+	                          err));
 	const struct ws_rng rng = ws_rng_stream(1, "autotune");
 	int64_t drawn = count < DRAWN ? count : DRAWN;
 	size_t size = ws_dtype_size(dtype);
@@ -111,20 +113,12 @@ static enum ws_status fill_random(struct ws_cuda *cuda, char *data, int64_t coun
 		values[i] = ws_rng_normal(&rng, (uint64_t)i, HUGE_VAL);
 	ws_dtype_encode(dtype, values, encoded, drawn);
 	for (int64_t i = 0; i < count && error == cudaSuccess; i += drawn)
-		error = cudaMemcpyAsync(data + (size_t)i * size, encoded,
+		error = cudaMemcpyAsync((char *)*data + (size_t)i * size, encoded,
 		                        (size_t)(count - i < drawn ? count - i : drawn) * size,
 		                        cudaMemcpyHostToDevice, cuda->stream);
 	free(values);
 	free(encoded); /* pageable memory: each copy returned once its source may change */
 	return cuda_check(error, "cudaMemcpyAsync", err);
-}
-
-enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
-                              struct ws_err *err)
-{
-	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype), "timing algorithms",
-	                          err));
-	return fill_random(cuda, *data, count, dtype, err);
 }
 
 /* --- choosing algorithms by time
@@ -262,14 +256,6 @@ const char *ws_cuda_op_problem(const struct ws_op *op)
 	return ws_cuda_is_attention(op) ? ws_cuda_attention_problem(op) : NULL;
 }
 
-static enum ws_status make_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan, struct ws_err *err)
-{
-	if (plan->op->kind == WS_OP_GEMM)
-		return ws_cuda_gemm_plan(cuda, plan, err);
-	return ws_cuda_is_attention(plan->op) ? ws_cuda_attention_plan(cuda, plan, err)
-	                                      : ws_cuda_conv_plan(cuda, plan, err);
-}
-
 /* Releases the plans and memory of an earlier session. */
 static void drop_plan(struct ws_cuda *cuda)
 {
@@ -325,7 +311,11 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		    ws_cuda_plan_of(cuda, op))
 			continue;
 		cuda->plans[cuda->plan_count].op = op;
-		WS_FORWARD(make_plan(cuda, &cuda->plans[cuda->plan_count++], err));
+		WS_FORWARD(
+		        (gemm ? ws_cuda_gemm_plan
+		         : ws_cuda_is_attention(op)
+		                 ? ws_cuda_attention_plan
+		                 : ws_cuda_conv_plan)(cuda, &cuda->plans[cuda->plan_count++], err));
 	}
 	WS_FORWARD(ws_cuda_malloc(&cuda->block, plan->block_bytes, "the tensors of a step", err));
 	*block = cuda->block;
@@ -461,14 +451,18 @@ static const struct ws_backend_ops cuda_ops = {
         .forget = cuda_forget,
 };
 
-static enum ws_status choose_gpu(int gpu, struct ws_err *err)
+static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 {
+	const struct ws_backend_options *o = &cuda->options;
+	size_t free_bytes, total_bytes;
+	struct cudaDeviceProp properties;
+	int runtime = 0, blas = 0;
 	int count = 0;
 	cudaError_t error = cudaGetDeviceCount(&count);
 
 	if (error != cudaSuccess || count < 1) {
 		/* Why no GPU answers, and the cure. */
-		int driver = 0, runtime = 0;
+		int driver = 0;
 
 		(void)cudaDriverGetVersion(&driver);
 		(void)cudaRuntimeGetVersion(&runtime);
@@ -488,14 +482,10 @@ static enum ws_status choose_gpu(int gpu, struct ws_err *err)
 		return WS_FAIL(err, ENVIRONMENT, "no GPU answers: %s; use --device cpu",
 		               cudaGetErrorString(error));
 	}
-	WS_FAIL_IF(gpu >= count, err, USAGE, "--gpu %d: there %s %d, numbered from 0", gpu,
+	WS_FAIL_IF(o->gpu >= count, err, USAGE, "--gpu %d: there %s %d, numbered from 0", o->gpu,
 	           count == 1 ? "is" : "are", count);
-	CUDA_TRY(cudaSetDevice(gpu), err);
-	return WS_OK;
-}
+	CUDA_TRY(cudaSetDevice(o->gpu), err);
 
-static enum ws_status open_stream(struct ws_cuda *cuda, struct ws_err *err)
-{
 	/* split sums are put together in fp32, too: cuBLAS's default adds them in 16 bit */
 	const cublasMath_t math =
 	        CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
@@ -504,25 +494,10 @@ static enum ws_status open_stream(struct ws_cuda *cuda, struct ws_err *err)
 	WS_CUBLAS_TRY(cublasCreate(&cuda->blas), err);
 	WS_CUBLAS_TRY(cublasSetStream(cuda->blas, cuda->stream), err);
 	WS_CUBLAS_TRY(cublasSetMathMode(cuda->blas, math), err);
-	return WS_OK;
-}
 
-static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
-{
-	const struct ws_backend_options *o = &cuda->options;
-	size_t free_bytes, total_bytes;
-	int gpu;
-	struct cudaDeviceProp properties;
-	int runtime, blas;
-
-	WS_FORWARD(choose_gpu(o->gpu, err));
-	WS_FORWARD(open_stream(cuda, err));
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
-	gpu = o->gpu;
-	runtime = 0;
-	blas = 0;
-	CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
+	CUDA_TRY(cudaGetDeviceProperties(&properties, o->gpu), err);
 	CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
 	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
 	cuda->sm_count = properties.multiProcessorCount;

@@ -72,52 +72,26 @@ static bool has_note(const cudnnBackendNumericalNote_t *notes, int64_t count,
 	return false;
 }
 
-/* Engines that transform the operands: the bounds on plain sums do not cover their rounding. */
-static bool transforms(const cudnnBackendNumericalNote_t *notes, int64_t count)
-{
-	static const cudnnBackendNumericalNote_t transform[] = {
-	        CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD,
-	        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6,
-	        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13};
-
-	for (size_t i = 0; i < sizeof(transform) / sizeof(*transform); i++)
-		if (has_note(notes, count, transform[i]))
-			return true;
-	return false;
-}
-
 bool ws_dnn_notes_fit(const struct ws_dnn_rules *rules, const cudnnBackendNumericalNote_t *notes,
                       int64_t count)
 {
+	/* Engines that transform the operands, too: the bounds on plain sums do not cover their
+	 * rounding. */
+	static const cudnnBackendNumericalNote_t undue[] = {
+	        CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,  CUDNN_NUMERICAL_NOTE_FFT,
+	        CUDNN_NUMERICAL_NOTE_WINOGRAD,          CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+	        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13};
+
 	if (has_note(notes, count, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
 		return false;
 	if (rules->strict_fp32 &&
 	    (has_note(notes, count, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
 	     has_note(notes, count, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)))
 		return false;
-	return !rules->deterministic ||
-	       (!has_note(notes, count, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) &&
-	        !transforms(notes, count));
-}
-
-static bool engine_fits(const struct ws_dnn_rules *rules, cudnnBackendDescriptor_t config)
-{
-	cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-	cudnnBackendDescriptor_t engine = NULL;
-	int64_t count = 0, engines = 0;
-	bool known;
-
-	if (cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) !=
-	    CUDNN_STATUS_SUCCESS)
-		return false;
-	known = cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
-	                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
-	                                 &engine) == CUDNN_STATUS_SUCCESS &&
-	        cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-	                                 CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT,
-	                                 &count, notes) == CUDNN_STATUS_SUCCESS;
-	ws_dnn_destroy(&engine);
-	return known && ws_dnn_notes_fit(rules, notes, count);
+	for (size_t i = 0; rules->deterministic && i < sizeof(undue) / sizeof(*undue); i++)
+		if (has_note(notes, count, undue[i]))
+			return false;
+	return true;
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
@@ -131,54 +105,50 @@ struct search {
 	int count, max_count;
 };
 
-/* A plan of a configuration; NULL, without an error, if cuDNN cannot make it. */
-static cudnnBackendDescriptor_t make_plan(const struct search *search,
-                                          cudnnBackendDescriptor_t config)
-{
-	const struct ws_dnn_target *target = search->target;
-	cudnnBackendDescriptor_t plan = NULL;
-	int64_t workspace_bytes = 0, count = 0;
-	struct ws_dnn_setter s;
-
-	if (ws_dnn_create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan, &s, NULL) != WS_OK)
-		return NULL;
-	if (target->handle)
-		ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-		           &target->handle);
-	else
-		ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-		           1, &target->properties);
-	ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-	           &config);
-	if (ws_dnn_finalize(&s, "cuDNN plan", NULL) != WS_OK ||
-	    cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-	                             CUDNN_TYPE_INT64, 1, &count,
-	                             &workspace_bytes) != CUDNN_STATUS_SUCCESS ||
-	    (uint64_t)workspace_bytes > search->rules->workspace_bytes)
-		ws_dnn_destroy(&plan);
-	return plan;
-}
-
+/* Plans of the configurations that fit the rules. One of which cuDNN cannot make a plan is left
+ * out. */
 static void add_plans(struct search *search, const cudnnBackendDescriptor_t *configs, int64_t count)
 {
-	for (int64_t i = 0; i < count && search->count < search->max_count; i++) {
-		if (!engine_fits(search->rules, configs[i]))
-			continue;
-		search->plans[search->count] = make_plan(search, configs[i]);
-		if (search->plans[search->count])
-			search->count++;
-	}
-}
+	const struct ws_dnn_target *target = search->target;
 
-static void set_heuristic(struct ws_dnn_setter *s, const struct search *search,
-                          cudnnBackendHeurMode_t mode)
-{
-	ws_dnn_set(s, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-	           &search->graph);
-	ws_dnn_set(s, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-	if (!search->target->handle)
-		ws_dnn_set(s, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-		           &search->target->properties);
+	for (int64_t i = 0; i < count && search->count < search->max_count; i++) {
+		cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+		cudnnBackendDescriptor_t engine = NULL, plan = NULL;
+		int64_t nnotes = 0, engines = 0, workspace_bytes = 0, sizes = 0;
+		struct ws_dnn_setter s;
+		const bool known =
+		        cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) ==
+		                CUDNN_STATUS_SUCCESS &&
+		        cudnnBackendGetAttribute(configs[i], CUDNN_ATTR_ENGINECFG_ENGINE,
+		                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
+		                                 &engine) == CUDNN_STATUS_SUCCESS &&
+		        cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+		                                 CUDNN_TYPE_NUMERICAL_NOTE,
+		                                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &nnotes,
+		                                 notes) == CUDNN_STATUS_SUCCESS;
+
+		ws_dnn_destroy(&engine);
+		if (!known || !ws_dnn_notes_fit(search->rules, notes, nnotes) ||
+		    ws_dnn_create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan, &s, NULL) !=
+		            WS_OK)
+			continue;
+		if (target->handle)
+			ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+			           &target->handle);
+		else
+			ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
+			           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &target->properties);
+		ws_dnn_set(&s, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+		           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &configs[i]);
+		if (ws_dnn_finalize(&s, "cuDNN plan", NULL) != WS_OK ||
+		    cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+		                             CUDNN_TYPE_INT64, 1, &sizes,
+		                             &workspace_bytes) != CUDNN_STATUS_SUCCESS ||
+		    (uint64_t)workspace_bytes > search->rules->workspace_bytes)
+			ws_dnn_destroy(&plan);
+		else
+			search->plans[search->count++] = plan;
+	}
 }
 
 /* Candidates that a heuristic proposes; one that has no answer adds none. */
@@ -195,7 +165,12 @@ static enum ws_status ask(struct search *search, cudnnBackendHeurMode_t mode, st
 		                                CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &configs[i]),
 		                        "cuDNN engine configuration", err);
 	if (status == WS_OK) {
-		set_heuristic(&s, search, mode);
+		ws_dnn_set(&s, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+		           1, &search->graph);
+		ws_dnn_set(&s, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+		if (!search->target->handle)
+			ws_dnn_set(&s, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
+			           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &search->target->properties);
 		if (ws_dnn_finalize(&s, "cuDNN heuristic", NULL) == WS_OK &&
 		    cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
 		                             CUDNN_TYPE_BACKEND_DESCRIPTOR, PROPOSALS, &count,
@@ -206,21 +181,6 @@ static enum ws_status ask(struct search *search, cudnnBackendHeurMode_t mode, st
 		ws_dnn_destroy(&configs[i]);
 	ws_dnn_destroy(&heuristic);
 	return status;
-}
-
-static enum ws_status open_graph(const struct ws_dnn_target *target,
-                                 const cudnnBackendDescriptor_t *operations, int count,
-                                 cudnnBackendDescriptor_t *graph, struct ws_err *err)
-{
-	struct ws_dnn_setter s;
-
-	WS_FORWARD(ws_dnn_create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, graph, &s, err));
-	ws_dnn_set(&s, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count,
-	           operations);
-	if (target->handle)
-		ws_dnn_set(&s, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
-		           &target->handle);
-	return ws_dnn_finalize(&s, "cuDNN operation graph", err);
 }
 
 enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_dnn_rules *rules,
@@ -234,7 +194,18 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
 	                        .rules = rules,
 	                        .plans = plans,
 	                        .max_count = most};
-	enum ws_status status = open_graph(target, operations, operation_count, &search.graph, err);
+	struct ws_dnn_setter s;
+	enum ws_status status =
+	        ws_dnn_create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &search.graph, &s, err);
+
+	if (status == WS_OK) {
+		ws_dnn_set(&s, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+		           operation_count, operations);
+		if (target->handle)
+			ws_dnn_set(&s, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
+			           &target->handle);
+		status = ws_dnn_finalize(&s, "cuDNN operation graph", err);
+	}
 
 	for (size_t i = 0;
 	     i < sizeof(modes) / sizeof(*modes) && status == WS_OK && search.count < most; i++)
@@ -286,25 +257,6 @@ static const struct ws_tensor *tensor_of(const struct ws_op *op, enum ws_conv_ro
 	return ws_op_tensor(op, place[op->kind][role]);
 }
 
-/* Sizes of a role's tensor, in the order n c h w (of filters k c/groups r s), and its strides. */
-static void dims_of(const struct ws_conv *f, enum ws_conv_role role, int64_t dims[4],
-                    int64_t strides[4])
-{
-	const int64_t sizes[WS_CONV_ROLES][4] = {
-	        [WS_CONV_X] = {f->n, f->c, f->h, f->w},
-	        [WS_CONV_W] = {f->k, f->c / f->groups, f->r, f->s},
-	        [WS_CONV_Y] = {f->n, f->k, f->p, f->q},
-	};
-	const int64_t *d = sizes[role];
-	bool nhwc = f->layout == WS_LAYOUT_NHWC;
-
-	memcpy(dims, d, sizeof(sizes[role]));
-	strides[0] = d[1] * d[2] * d[3];
-	strides[1] = nhwc ? 1 : d[2] * d[3];
-	strides[2] = nhwc ? d[1] * d[3] : d[3];
-	strides[3] = nhwc ? d[1] : 1;
-}
-
 /* A tensor's unique id in the graph: its role, as ids begin at 1. */
 static int64_t uid(enum ws_conv_role role)
 {
@@ -313,46 +265,12 @@ static int64_t uid(enum ws_conv_role role)
 
 /* --- the operation --------------------------------------------------------------------------- */
 
-static enum ws_status make_tensor(const struct ws_op *op, enum ws_conv_role role,
-                                  cudnnBackendDescriptor_t *made, struct ws_err *err)
+static enum ws_status make_operation(const struct ws_op *op, struct ws_cuda_conv_operation *o,
+                                     struct ws_err *err)
 {
-	struct ws_dnn_tensor t = {.id = uid(role), .type = ws_dnn_type(tensor_of(op, role)->dtype)};
-
-	dims_of(&op->u.conv, role, t.dims, t.strides);
-	return ws_dnn_tensor_open(&t, made, err);
-}
-
-static enum ws_status make_conv(const struct ws_conv *f, cudnnBackendDescriptor_t *made,
-                                struct ws_err *err)
-{
-	int64_t dims = 2, pads[2] = {f->pad_h, f->pad_w}, strides[2] = {f->stride, f->stride};
-	int64_t dilations[2] = {1, 1};
-	cudnnDataType_t type = CUDNN_DATA_FLOAT;
-	cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-	struct ws_dnn_setter s;
-
-	WS_FORWARD(ws_dnn_create(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, made, &s, err));
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &dims);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, pads);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, pads);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, strides);
-	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilations);
-	return ws_dnn_finalize(&s, "cuDNN convolution", err);
-}
-
-/* cuDNN's names for the parts of each kind of convolution. */
-struct operation_names {
-	cudnnBackendDescriptorType_t type;
-	cudnnBackendAttributeName_t alpha, beta, conv, role[WS_CONV_ROLES];
-};
-
-static struct operation_names names_of(enum ws_op_kind kind)
-{
+	/* cuDNN's names for the parts of each kind of convolution */
 #define ATTR(name) CUDNN_ATTR_OPERATION_CONVOLUTION_##name
 #define NAMES(type, name, x, w, y)                                                           \
-	(struct operation_names)                                                             \
 	{                                                                                    \
 		CUDNN_BACKEND_OPERATION_CONVOLUTION_##type##_DESCRIPTOR, ATTR(name##_ALPHA), \
 		        ATTR(name##_BETA), ATTR(name##_CONV_DESC),                           \
@@ -360,28 +278,59 @@ static struct operation_names names_of(enum ws_op_kind kind)
 			ATTR(name##_##x), ATTR(name##_##w), ATTR(name##_##y)                 \
 		}                                                                            \
 	}
-	return kind == WS_OP_CONV_DGRAD   ? NAMES(BACKWARD_DATA, BWD_DATA, DX, W, DY)
-	       : kind == WS_OP_CONV_WGRAD ? NAMES(BACKWARD_FILTER, BWD_FILTER, X, DW, DY)
-	                                  : NAMES(FORWARD, FORWARD, X, W, Y);
-}
+	static const struct {
+		cudnnBackendDescriptorType_t type;
+		cudnnBackendAttributeName_t alpha, beta, conv, role[WS_CONV_ROLES];
+	} names[] = {[WS_OP_CONV] = NAMES(FORWARD, FORWARD, X, W, Y),
+	             [WS_OP_CONV_DGRAD] = NAMES(BACKWARD_DATA, BWD_DATA, DX, W, DY),
+	             [WS_OP_CONV_WGRAD] = NAMES(BACKWARD_FILTER, BWD_FILTER, X, DW, DY)};
+#undef NAMES
+#undef ATTR
 
-static enum ws_status make_operation(const struct ws_op *op, struct ws_cuda_conv_operation *o,
-                                     struct ws_err *err)
-{
-	struct operation_names names = names_of(op->kind);
-	float one = 1, zero = 0;
+	const struct ws_conv *f = &op->u.conv;
+	const float one = 1, zero = 0;
 	struct ws_dnn_setter s;
 
+	for (int role = 0; role < WS_CONV_ROLES; role++) {
+		/* sizes in the order n c h w (of filters k c/groups r s), and strides */
+		const int64_t sizes[WS_CONV_ROLES][4] = {
+		        [WS_CONV_X] = {f->n, f->c, f->h, f->w},
+		        [WS_CONV_W] = {f->k, f->c / f->groups, f->r, f->s},
+		        [WS_CONV_Y] = {f->n, f->k, f->p, f->q},
+		};
+		const int64_t *d = sizes[role];
+		const bool nhwc = f->layout == WS_LAYOUT_NHWC;
+		const struct ws_dnn_tensor t = {
+		        .id = uid((enum ws_conv_role)role),
+		        .type = ws_dnn_type(tensor_of(op, (enum ws_conv_role)role)->dtype),
+		        .dims = {d[0], d[1], d[2], d[3]},
+		        .strides = {d[1] * d[2] * d[3], nhwc ? 1 : d[2] * d[3],
+		                    nhwc ? d[1] * d[3] : d[3], nhwc ? d[1] : 1}};
+
+		WS_FORWARD(ws_dnn_tensor_open(&t, &o->tensor[role], err));
+	}
+
+	const int64_t dims = 2, pads[2] = {f->pad_h, f->pad_w}, strides[2] = {f->stride, f->stride};
+	const int64_t dilations[2] = {1, 1};
+	const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+	const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+
+	WS_FORWARD(ws_dnn_create(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, &o->conv, &s, err));
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &dims);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, pads);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, pads);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, strides);
+	ws_dnn_set(&s, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilations);
+	WS_FORWARD(ws_dnn_finalize(&s, "cuDNN convolution", err));
+	WS_FORWARD(ws_dnn_create(names[op->kind].type, &o->operation, &s, err));
 	for (int role = 0; role < WS_CONV_ROLES; role++)
-		WS_FORWARD(make_tensor(op, (enum ws_conv_role)role, &o->tensor[role], err));
-	WS_FORWARD(make_conv(&op->u.conv, &o->conv, err));
-	WS_FORWARD(ws_dnn_create(names.type, &o->operation, &s, err));
-	for (int role = 0; role < WS_CONV_ROLES; role++)
-		ws_dnn_set(&s, names.role[role], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+		ws_dnn_set(&s, names[op->kind].role[role], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
 		           &o->tensor[role]);
-	ws_dnn_set(&s, names.conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &o->conv);
-	ws_dnn_set(&s, names.alpha, CUDNN_TYPE_FLOAT, 1, &one);
-	ws_dnn_set(&s, names.beta, CUDNN_TYPE_FLOAT, 1, &zero);
+	ws_dnn_set(&s, names[op->kind].conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &o->conv);
+	ws_dnn_set(&s, names[op->kind].alpha, CUDNN_TYPE_FLOAT, 1, &one);
+	ws_dnn_set(&s, names[op->kind].beta, CUDNN_TYPE_FLOAT, 1, &zero);
 	return ws_dnn_finalize(&s, "cuDNN convolution operation", err);
 }
 
@@ -407,36 +356,6 @@ void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation)
 }
 
 /* --- plans -------------------------------------------------------------------------------- */
-
-/* The plans of an op: at least one, at most `most`. */
-static enum ws_status find_plans(struct ws_cuda *cuda, const struct ws_op *op, int most,
-                                 cudnnBackendDescriptor_t *plans, int *count, struct ws_err *err)
-{
-	const struct ws_dnn_target target = {.handle = cuda->dnn};
-	const struct ws_dnn_rules rules = {
-	        .strict_fp32 = op->in[0]->dtype == WS_DTYPE_F32 && !op->tf32,
-	        .deterministic = cuda->options.deterministic,
-	        .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES,
-	};
-	struct ws_cuda_conv_operation operation;
-	enum ws_status status;
-
-	WS_FORWARD(ws_cuda_conv_operation_open(op, &operation, err));
-	status = ws_dnn_plans(&target, &rules, &operation.operation, 1, most, plans, count, err);
-	ws_cuda_conv_operation_close(&operation);
-	if (status == WS_OK && *count == 0) {
-		const struct ws_conv *f = &op->u.conv;
-
-		status = WS_FAIL(err, ENVIRONMENT,
-		                 "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by "
-		                 "%lld filters "
-		                 "%lldx%lld; try --layout %s",
-		                 ws_op_info(op->kind)->name, (long long)f->n, (long long)f->c,
-		                 (long long)f->h, (long long)f->w, (long long)f->k, (long long)f->r,
-		                 (long long)f->s, f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
-	}
-	return status;
-}
 
 static enum ws_status run_plan(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan,
                                void *const data[WS_CONV_ROLES], struct ws_err *err)
@@ -507,14 +426,36 @@ static enum ws_status choose(struct ws_cuda *cuda, const struct ws_op *op,
 enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
                                  struct ws_err *err)
 {
+	const struct ws_op *op = plan->op;
 	cudnnBackendDescriptor_t plans[CANDIDATES] = {0};
 	bool timed = ws_cuda_is_timed(cuda);
 	int count = 0, best = 0;
-	enum ws_status status =
-	        find_plans(cuda, plan->op, timed ? CANDIDATES : 1, plans, &count, err);
+	const struct ws_dnn_target target = {.handle = cuda->dnn};
+	const struct ws_dnn_rules rules = {
+	        .strict_fp32 = op->in[0]->dtype == WS_DTYPE_F32 && !op->tf32,
+	        .deterministic = cuda->options.deterministic,
+	        .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES,
+	};
+	struct ws_cuda_conv_operation operation;
+
+	WS_FORWARD(ws_cuda_conv_operation_open(op, &operation, err));
+	enum ws_status status = ws_dnn_plans(&target, &rules, &operation.operation, 1,
+	                                     timed ? CANDIDATES : 1, plans, &count, err);
+	ws_cuda_conv_operation_close(&operation);
+	if (status == WS_OK && count == 0) {
+		const struct ws_conv *f = &op->u.conv;
+
+		status = WS_FAIL(err, ENVIRONMENT,
+		                 "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by "
+		                 "%lld filters "
+		                 "%lldx%lld; try --layout %s",
+		                 ws_op_info(op->kind)->name, (long long)f->n, (long long)f->c,
+		                 (long long)f->h, (long long)f->w, (long long)f->k, (long long)f->r,
+		                 (long long)f->s, f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
+	}
 
 	if (timed)
-		WS_THEN(status, choose(cuda, plan->op, plans, count, &best, err));
+		WS_THEN(status, choose(cuda, op, plans, count, &best, err));
 	if (status == WS_OK) {
 		plan->dnn = plans[best];
 		plans[best] = NULL;
@@ -631,36 +572,36 @@ static enum ws_status batch_norm_grad(struct ws_cuda *cuda, const struct ws_op *
 	return convert_numbers(cuda, &dbeta, true, err);
 }
 
-static enum ws_status run_batch_norm(struct ws_cuda *cuda, const struct ws_op *op,
-                                     struct ws_err *err)
+enum ws_status ws_cuda_function_run(struct ws_cuda *cuda, const struct ws_op *op,
+                                    struct ws_err *err)
 {
 	const struct ws_tensor *t = op->out[0];
-	const struct ws_channels *ch = &op->u.norm.ch;
-	bool nhwc = ch->inner == 1;
-	/* of images by their own sizes, for which cuDNN may have faster kernels */
-	const int64_t *d = t->shape.dim;
-	bool image = t->shape.ndim == 4 && d[nhwc ? 3 : 1] == ch->channels;
-	const int64_t sizes[2][4] = {{ch->outer, ch->channels, ch->inner, 1},
-	                             {d[0], ch->channels, d[nhwc ? 1 : 2], d[nhwc ? 2 : 3]}};
-	cudnnTensorDescriptor_t x = NULL, channels = NULL;
-	enum ws_status status = describe_tensor(t->dtype, sizes[image], nhwc, &x, err);
 
-	WS_THEN(status, describe_tensor(WS_DTYPE_F32, (const int64_t[4]){1, ch->channels, 1, 1},
-	                                false, &channels, err));
-	WS_THEN(status,
-	        (op->kind == WS_OP_BATCH_NORM ? batch_norm : batch_norm_grad)(cuda, op, x, channels,
-	                                                                      err));
-	if (x)
-		cudnnDestroyTensorDescriptor(x);
-	if (channels)
-		cudnnDestroyTensorDescriptor(channels);
-	return status;
-}
+	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD) {
+		const struct ws_channels *ch = &op->u.norm.ch;
+		const bool nhwc = ch->inner == 1;
+		/* of images by their own sizes, for which cuDNN may have faster kernels */
+		const int64_t *d = t->shape.dim;
+		bool image = t->shape.ndim == 4 && d[nhwc ? 3 : 1] == ch->channels;
+		const int64_t sizes[2][4] = {{ch->outer, ch->channels, ch->inner, 1},
+		                             {d[0], ch->channels, d[nhwc ? 1 : 2],
+		                              d[nhwc ? 2 : 3]}};
+		cudnnTensorDescriptor_t x = NULL, channels = NULL;
+		enum ws_status status = describe_tensor(t->dtype, sizes[image], nhwc, &x, err);
 
-static enum ws_status run_log_softmax(struct ws_cuda *cuda, const struct ws_op *op,
-                                      struct ws_err *err)
-{
-	const struct ws_tensor *t = op->out[0];
+		WS_THEN(status,
+		        describe_tensor(WS_DTYPE_F32, (const int64_t[4]){1, ch->channels, 1, 1},
+		                        false, &channels, err));
+		WS_THEN(status, (op->kind == WS_OP_BATCH_NORM
+		                         ? batch_norm
+		                         : batch_norm_grad)(cuda, op, x, channels, err));
+		if (x)
+			cudnnDestroyTensorDescriptor(x);
+		if (channels)
+			cudnnDestroyTensorDescriptor(channels);
+		return status;
+	}
+	/* log_softmax */
 	const int64_t sizes[4] = {ws_tensor_rows(t), ws_tensor_cols(t), 1, 1};
 	const float one = 1, zero = 0;
 	cudnnTensorDescriptor_t rows = NULL;
@@ -682,12 +623,4 @@ static enum ws_status run_log_softmax(struct ws_cuda *cuda, const struct ws_op *
 	if (rows)
 		cudnnDestroyTensorDescriptor(rows);
 	return status;
-}
-
-enum ws_status ws_cuda_function_run(struct ws_cuda *cuda, const struct ws_op *op,
-                                    struct ws_err *err)
-{
-	bool norm = op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD;
-
-	return norm ? run_batch_norm(cuda, op, err) : run_log_softmax(cuda, op, err);
 }

@@ -134,48 +134,11 @@ struct trial {
 	struct matrices m;
 };
 
-static enum ws_status trial_open(struct trial *t, struct ws_err *err)
-{
-	const struct ws_op *op = t->op;
-
-	WS_FORWARD(ws_cuda_random(t->cuda, op->in[0]->count, op->in[0]->dtype, &t->m.a, err));
-	WS_FORWARD(ws_cuda_random(t->cuda, op->in[1]->count, op->in[1]->dtype, &t->m.b, err));
-	return ws_cuda_malloc(&t->m.c, op->out[0]->size_bytes, "timing algorithms", err);
-}
-
 static enum ws_status run_trial(void *arg, struct ws_err *err)
 {
 	const struct trial *t = arg;
 
 	return t->lt ? run_lt(t->cuda, t->lt, &t->m, err) : run_blas(t->cuda, t->op, &t->m, err);
-}
-
-static enum ws_status ask_lt(struct ws_cuda *cuda, const struct ws_cuda_lt *lt,
-                             cublasLtMatmulHeuristicResult_t *found, int *count, struct ws_err *err)
-{
-	uint64_t workspace_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES;
-	/* parts of a split sum are added in fp32, never in the 16 bits of the result */
-	uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-	cublasLtMatmulPreference_t preference = NULL;
-	cublasStatus_t asked;
-
-	WS_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), err);
-	asked = cublasLtMatmulPreferenceSetAttribute(preference,
-	                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-	                                             &workspace_bytes, sizeof(workspace_bytes));
-	if (asked == CUBLAS_STATUS_SUCCESS)
-		asked = cublasLtMatmulPreferenceSetAttribute(
-		        preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
-		        sizeof(reductions));
-	if (asked == CUBLAS_STATUS_SUCCESS)
-		asked = cublasLtMatmulAlgoGetHeuristic(cuda->lt, lt->desc, lt->a, lt->b, lt->c,
-		                                       lt->c, preference, CANDIDATES, found, count);
-	cublasLtMatmulPreferenceDestroy(preference);
-	if (asked == CUBLAS_STATUS_NOT_SUPPORTED) {
-		*count = 0; /* cuBLAS itself remains */
-		return WS_OK;
-	}
-	return ws_cublas_check(asked, "cublasLtMatmulAlgoGetHeuristic", err);
 }
 
 /* lt: the fastest that is faster than cuBLAS, as *faster says. */
@@ -206,7 +169,29 @@ static enum ws_status choose(struct trial *trial, struct ws_cuda_lt *lt, bool *f
 	WS_FORWARD(layout(&lt->a, in, b_columns(g), g->trans_b ? g->n : g->k, g, err));
 	WS_FORWARD(layout(&lt->b, in, a_columns(g), g->trans_a ? g->k : g->m, g, err));
 	WS_FORWARD(layout(&lt->c, op->out[0]->dtype, g->n, g->m, g, err));
-	WS_FORWARD(ask_lt(trial->cuda, lt, found, &count, err));
+	uint64_t workspace_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES;
+	/* parts of a split sum are added in fp32, never in the 16 bits of the result */
+	uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	cublasLtMatmulPreference_t preference = NULL;
+	cublasStatus_t asked;
+
+	WS_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), err);
+	asked = cublasLtMatmulPreferenceSetAttribute(preference,
+	                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+	                                             &workspace_bytes, sizeof(workspace_bytes));
+	if (asked == CUBLAS_STATUS_SUCCESS)
+		asked = cublasLtMatmulPreferenceSetAttribute(
+		        preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+		        sizeof(reductions));
+	if (asked == CUBLAS_STATUS_SUCCESS)
+		asked = cublasLtMatmulAlgoGetHeuristic(trial->cuda->lt, lt->desc, lt->a, lt->b,
+		                                       lt->c, lt->c, preference, CANDIDATES, found,
+		                                       &count);
+	cublasLtMatmulPreferenceDestroy(preference);
+	if (asked == CUBLAS_STATUS_NOT_SUPPORTED)
+		count = 0; /* cuBLAS itself remains */
+	else
+		WS_FORWARD(ws_cublas_check(asked, "cublasLtMatmulAlgoGetHeuristic", err));
 	trial->lt = lt;
 	for (int i = 0; i < count; i++) {
 		lt->algo = found[i].algo;
@@ -229,9 +214,14 @@ enum ws_status ws_cuda_gemm_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan
 {
 	struct trial trial = {.cuda = cuda, .op = plan->op};
 	struct ws_cuda_lt *lt = ws_xarray(1, sizeof(*lt));
-	enum ws_status status = trial_open(&trial, err);
+	const struct ws_op *op = plan->op;
+	enum ws_status status =
+	        ws_cuda_random(cuda, op->in[0]->count, op->in[0]->dtype, &trial.m.a, err);
 	bool faster = false;
 
+	WS_THEN(status, ws_cuda_random(cuda, op->in[1]->count, op->in[1]->dtype, &trial.m.b, err));
+	WS_THEN(status,
+	        ws_cuda_malloc(&trial.m.c, op->out[0]->size_bytes, "timing algorithms", err));
 	WS_THEN(status, choose(&trial, lt, &faster, err));
 	cudaFree(trial.m.a);
 	cudaFree(trial.m.b);

@@ -25,35 +25,26 @@ static uint64_t place_bytes(const struct ws_tensor *t)
 	return (t->size_bytes + WS_MEMORY_ALIGN - 1) / WS_MEMORY_ALIGN * WS_MEMORY_ALIGN;
 }
 
-/* The smallest hole that is large enough, the first of equals; else behind all. */
-static int find_place(const struct walk *w, uint64_t size_bytes, uint64_t *offset)
-{
-	uint64_t end = 0, smallest = UINT64_MAX;
-	int at = w->count;
-
-	for (int i = 0; i < w->count; i++) {
-		uint64_t hole = w->alive[i]->offset - end;
-
-		if (hole >= size_bytes && hole < smallest) {
-			smallest = hole;
-			*offset = end;
-			at = i;
-		}
-		end = w->alive[i]->offset + place_bytes(w->alive[i]);
-	}
-	if (at == w->count)
-		*offset = end;
-	return at;
-}
-
 static void take_memory(struct walk *w, struct ws_tensor *t)
 {
-	uint64_t end;
-	int at;
+	uint64_t end, hole_begin = 0, smallest = UINT64_MAX;
+	int at = w->count;
 
 	if (w->is_alive[t->id])
 		return;
-	at = find_place(w, place_bytes(t), &t->offset);
+	/* the smallest hole that is large enough, the first of equals; else behind all */
+	for (int i = 0; i < w->count; i++) {
+		uint64_t hole = w->alive[i]->offset - hole_begin;
+
+		if (hole >= place_bytes(t) && hole < smallest) {
+			smallest = hole;
+			t->offset = hole_begin;
+			at = i;
+		}
+		hole_begin = w->alive[i]->offset + place_bytes(w->alive[i]);
+	}
+	if (at == w->count)
+		t->offset = hole_begin;
 	if (__builtin_add_overflow(t->offset, place_bytes(t), &end)) {
 		/* more than can be counted: it fits nowhere */
 		w->plan.peak_bytes = w->plan.block_bytes = UINT64_MAX;

@@ -221,25 +221,6 @@ int64_t ws_graph_param_count(const struct ws_graph *graph)
 	return count;
 }
 
-/* What the arithmetic reads: the widest floating-point operand; of a fill, what it writes. */
-static enum ws_dtype op_dtype(const struct ws_op *op)
-{
-	enum ws_dtype dtype = op->out[0]->dtype;
-	bool first = true;
-
-	/* fp32 statistics and parameters beside 16-bit operands do not count */
-	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD ||
-	    op->kind == WS_OP_ATTENTION_GRAD)
-		return op->in[0]->dtype;
-	for (int i = 0; i < op->in_count; i++) {
-		if (!ws_dtype_is_float(op->in[i]->dtype))
-			continue;
-		dtype = first ? op->in[i]->dtype : ws_dtype_promote(dtype, op->in[i]->dtype);
-		first = false;
-	}
-	return dtype;
-}
-
 struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op)
 {
 	static const uint8_t directions[] = {
@@ -282,8 +263,22 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	             copy->in[0]->dtype == WS_DTYPE_F32 &&
 	             (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||
 	              payload == WSNVTX_OP_attention);
-	copy->payload.dtype =
-	        (uint8_t)(copy->tf32 ? WSNVTX_DTYPE_tf32 : ws_dtype_nvtx(op_dtype(copy)));
+	/* What the arithmetic reads: the widest floating-point operand; of a fill, what it writes.
+	 */
+	/* fp32 statistics and parameters beside 16-bit operands do not count */
+	const bool is_first_alone = copy->kind == WS_OP_BATCH_NORM ||
+	                            copy->kind == WS_OP_BATCH_NORM_GRAD ||
+	                            copy->kind == WS_OP_ATTENTION_GRAD;
+	enum ws_dtype dtype = (is_first_alone ? copy->in[0] : copy->out[0])->dtype;
+	bool first = true;
+
+	for (int i = 0; i < copy->in_count && !is_first_alone; i++) {
+		if (!ws_dtype_is_float(copy->in[i]->dtype))
+			continue;
+		dtype = first ? copy->in[i]->dtype : ws_dtype_promote(dtype, copy->in[i]->dtype);
+		first = false;
+	}
+	copy->payload.dtype = (uint8_t)(copy->tf32 ? WSNVTX_DTYPE_tf32 : ws_dtype_nvtx(dtype));
 	copy->payload.layer = graph->layer;
 	ws_cost_op(copy);
 

@@ -153,14 +153,6 @@ struct group {
 /* The tensor of a parameter. WORK: made when it is first written. */
 enum slot { NONE, PARAM, GRAD, M, V, WORK };
 
-static struct ws_tensor *tensor_of(struct ws_graph *graph, struct update *u, enum slot slot)
-{
-	if (slot == WORK && !u->work)
-		u->work = ws_graph_tensor(graph, "work", WS_ROLE_ACTIVATION, u->target->dtype,
-		                          u->target->shape);
-	return (struct ws_tensor *[]){NULL, u->target, u->grad, u->m, u->v, u->work}[slot];
-}
-
 /* out = f(a, b, c) for all of a group in one op */
 static void append_update(const struct group *g, enum ws_sub sub, double alpha, enum slot out,
                           enum slot a, enum slot b, enum slot c)
@@ -174,8 +166,15 @@ static void append_update(const struct group *g, enum ws_sub sub, double alpha, 
 	                                                        : NULL;
 
 	for (int i = 0; i < g->count; i++)
-		for (int k = 0; k < WS_UPDATE_TENSORS; k++)
-			rows[i].t[k] = tensor_of(graph, &g->list[i], slots[k]);
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+			struct update *u = &g->list[i];
+
+			if (slots[k] == WORK && !u->work)
+				u->work = ws_graph_tensor(graph, "work", WS_ROLE_ACTIVATION,
+				                          u->target->dtype, u->target->shape);
+			rows[i].t[k] = (struct ws_tensor *[]){NULL, u->target, u->grad,
+			                                      u->m, u->v,      u->work}[slots[k]];
+		}
 	ws_op_update(graph, sub, number, NULL, rows, g->count, factors,
 	             g->foreach ? ws_graph_text(graph, "foreach %s", ws_sub_info(sub)->name)
 	                        : NULL);
@@ -250,36 +249,6 @@ static void fused(const struct group *g)
 
 /* --- the phase --------------------------------------------------------------------- */
 
-/* All parameters with a gradient; those of 16 bits with their fp32 masters, in a mode that has
- * them. */
-static struct update *collect(struct ws_graph *graph, int *count)
-{
-	struct update *list = ws_graph_alloc(graph, (size_t)graph->tensor_count * sizeof(*list));
-	int tensors = graph->tensor_count;
-	enum ws_dtype exact;
-
-	*count = 0;
-	ws_graph_phase(graph, WSNVTX_PHASE_setup);
-	for (int i = 0; i < tensors; i++) {
-		struct ws_tensor *p = graph->tensors[i];
-
-		if (p->role != WS_ROLE_PARAM || !p->grad)
-			continue;
-		graph->layer = p->layer;
-		list[*count] = (struct update){.param = p, .target = p};
-		exact = ws_dtype_exact(p->dtype);
-		if (graph->precision.masters && p->dtype != exact) {
-			const char *name = ws_graph_text(graph, "%s.master", p->name);
-			struct ws_tensor *master =
-			        ws_graph_tensor(graph, name, WS_ROLE_STATE, exact, p->shape);
-
-			list[*count].target = ws_op_cast_into(graph, p, master);
-		}
-		++*count;
-	}
-	return list;
-}
-
 /* Gradients that the kinds can use: not scaled, in the dtype of what they update. */
 static void make_grads(struct ws_graph *graph, struct update *list, int count,
                        struct ws_scaler *scaler)
@@ -330,9 +299,32 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 {
 	enum ws_dtype exact = ws_dtype_exact(graph->precision.storage);
 	struct ws_optim optim = {0};
-	int count;
-	struct update *list = collect(graph, &count);
+	struct update *list = ws_graph_alloc(graph, (size_t)graph->tensor_count * sizeof(*list));
+	int tensors = graph->tensor_count;
 	enum ws_optimizer_impl impl;
+	int count = 0;
+
+	/* All parameters with a gradient; those of 16 bits with their fp32 masters, in a mode that
+	 * has them. */
+	ws_graph_phase(graph, WSNVTX_PHASE_setup);
+	for (int i = 0; i < tensors; i++) {
+		struct ws_tensor *p = graph->tensors[i];
+
+		if (p->role != WS_ROLE_PARAM || !p->grad)
+			continue;
+		const enum ws_dtype wide = ws_dtype_exact(p->dtype);
+
+		graph->layer = p->layer;
+		list[count] = (struct update){.param = p, .target = p};
+		if (graph->precision.masters && p->dtype != wide) {
+			const char *name = ws_graph_text(graph, "%s.master", p->name);
+			struct ws_tensor *master =
+			        ws_graph_tensor(graph, name, WS_ROLE_STATE, wide, p->shape);
+
+			list[count].target = ws_op_cast_into(graph, p, master);
+		}
+		count++;
+	}
 	struct group all = {graph, optimizer, &optim, list, count, true};
 
 	ws_graph_phase(graph, WSNVTX_PHASE_optimizer);

@@ -68,30 +68,6 @@ static enum ws_status fail_unfit(const struct ws_opt *opt, const char *to, const
 	return WS_FAIL(err, USAGE, "--%s does not apply to %s%s", opt->name, to, value);
 }
 
-/* An option that has no effect is a mistake, not a detail. */
-static enum ws_status check_fit(const struct ws_step_command *c, const struct ws_opt *opt,
-                                struct ws_err *err)
-{
-	const struct ws_network *model = c->run.step.model;
-	enum ws_step_phase phase = c->run.step.phase;
-	bool is_sgd = c->optimizer == WS_OPTIMIZER_SGD;
-
-	if (opt->tags & FOR_MODELS && !(opt->tags & kind_of(model)))
-		return fail_unfit(opt, "model ", model->name, err);
-	/* with --device auto they are for the case that a GPU answers */
-	if (opt->tags & ON_GPU && !strcmp(c->backend.device, "cpu"))
-		return fail_unfit(opt, "--device cpu", "", err);
-	if (opt->tags & WITH_LOSS && phase == WS_STEP_FORWARD)
-		return fail_unfit(opt, "--phase forward", ": there is no loss", err);
-	if (opt->tags & WITH_OPTIMIZER && phase != WS_STEP_FULL)
-		return WS_FAIL(err, USAGE,
-		               "--%s does not apply to --phase %s: there is no optimizer",
-		               opt->name, ws_step_phase_name(phase));
-	if (opt->tags & (is_sgd ? NOT_SGD : NOT_ADAM))
-		return fail_unfit(opt, "--optimizer ", ws_optimizer_name(c->optimizer), err);
-	return WS_OK;
-}
-
 /* --- what the values mean --- */
 
 #define FP16_EPSILON 1e-4
@@ -145,9 +121,30 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	c->backend.device = devices[c->device];
 	c->backend.gpu = (int)c->gpu;
 	c->backend.limit_bytes = (uint64_t)c->limit_mib << 20;
-	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
-		if (c->given[i])
-			WS_FORWARD(check_fit(c, &table[i], err));
+	/* An option that has no effect is a mistake, not a detail. */
+	for (size_t i = 0; i < WS_STEP_OPTIONS; i++) {
+		const struct ws_opt *opt = &table[i];
+		const struct ws_network *model = c->run.step.model;
+		enum ws_step_phase phase = c->run.step.phase;
+		bool is_sgd = c->optimizer == WS_OPTIMIZER_SGD;
+
+		if (!c->given[i])
+			continue;
+		if (opt->tags & FOR_MODELS && !(opt->tags & kind_of(model)))
+			return fail_unfit(opt, "model ", model->name, err);
+		/* with --device auto they are for the case that a GPU answers */
+		if (opt->tags & ON_GPU && !strcmp(c->backend.device, "cpu"))
+			return fail_unfit(opt, "--device cpu", "", err);
+		if (opt->tags & WITH_LOSS && phase == WS_STEP_FORWARD)
+			return fail_unfit(opt, "--phase forward", ": there is no loss", err);
+		if (opt->tags & WITH_OPTIMIZER && phase != WS_STEP_FULL)
+			return WS_FAIL(err, USAGE,
+			               "--%s does not apply to --phase %s: there is no optimizer",
+			               opt->name, ws_step_phase_name(phase));
+		if (opt->tags & (is_sgd ? NOT_SGD : NOT_ADAM))
+			return fail_unfit(opt, "--optimizer ", ws_optimizer_name(c->optimizer),
+			                  err);
+	}
 	/* The optimizer's own defaults, and what was given instead. */
 	o = &c->run.step.optimizer;
 	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);

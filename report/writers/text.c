@@ -222,81 +222,6 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* Makes texts narrower, the widest first, until a row fits; false: all are at their minimum.
- */
-static bool shrink_texts(struct text_table *x, size_t limit)
-{
-	size_t *before;
-
-	WS_NEW(&x->arena, before, x->n);
-	for (size_t i = 0; i < x->n; i++)
-		before[i] = x->columns[i].width;
-	while (total_width(x) > limit) {
-		struct text_column *widest = NULL;
-
-		for (size_t i = 0; i < x->n; i++) {
-			struct text_column *c = &x->columns[i];
-			const size_t head = header_width(c->view->shown.title),
-			             least = i ? TEXT_LEAST : NAME_LEAST;
-
-			if (c->is_text && c->width > (head > least ? head : least) &&
-			    (!widest || c->width > widest->width))
-				widest = c;
-		}
-		if (!widest)
-			break;
-		widest->width--;
-	}
-	if (total_width(x) <= limit)
-		return true;
-	for (size_t i = 0; i < x->n; i++)
-		x->columns[i].width = before[i];
-	return false;
-}
-
-/* Cut texts, then leave out details from the right, then cut texts more, until a row fits the line.
- * Only then leaves out answers. */
-static void fit(struct text_table *x)
-{
-	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
-
-	if (!limit) {
-		for (size_t i = 0; i + 1 < x->n; i++)
-			cap(&x->columns[i], UNLIMITED_WIDTH);
-		return;
-	}
-	WS_NEW(&x->arena, natural, x->n);
-	for (size_t i = 0; i < x->n; i++) {
-		natural[i] = x->columns[i].width;
-		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
-	}
-	while (x->n > x->view.nanswers && x->n > 1 && total_width(x) > limit)
-		x->n--;
-	if (!shrink_texts(x, limit))
-		while (x->n > 1 && total_width(x) > limit)
-			x->n--;
-	if (total_width(x) > limit)
-		cap(&x->columns[0], limit);
-	used = total_width(x);
-	if (used < limit) {
-		/* Distributes the rest to cut texts, prose first. */
-		size_t left = limit - used;
-		for (int prose = 1; prose >= 0; prose--)
-			for (bool some = true; some && left;) {
-				some = false;
-				for (size_t i = 0; i < x->n && left; i++) {
-					struct text_column *c = &x->columns[i];
-
-					if (c->width < natural[i] && (c->is_prose || !prose)) {
-						c->width++;
-						left--;
-						some = true;
-					}
-				}
-			}
-	}
-}
-
 static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
 {
 	return cell->type == WS_CELL_TEXT &&
@@ -314,31 +239,6 @@ static bool is_label_too_long(const struct text_table *x, const struct text_colu
 	*depth = levels < WS_VIEW_LABEL / 4 ? levels : WS_VIEW_LABEL / 4;
 	return c->width > 2 * *depth &&
 	       ws_display_width(label->ptr, label->len) > c->width - 2 * *depth;
-}
-
-/* Cuts names and paths that do not fit, keeping different ones different. */
-static void cut_names(struct text_table *x, struct text_column *c)
-{
-	size_t n = 0, width = c->width, depth = 0;
-	char text[WS_VIEW_LABEL];
-
-	WS_NEW(&x->arena, c->elided, x->rows + 1);
-	for (size_t row = 0; row < x->rows; row++) {
-		const struct ws_cell *cells = ws_table_cells(x->t, row),
-		                     *cell = &cells[c->view->index];
-		struct ws_bytes name = {cell->text.ptr, cell->text.len};
-
-		if (c->view->is_tree ? !is_label_too_long(x, c, cells, text, &name, &depth)
-		                     : !is_too_long(c, cell))
-			continue;
-		if (c->width - 2 * depth < width)
-			width = c->width - 2 * depth;
-		/* labels and texts of made rows are valid until the next row */
-		if (c->view->is_tree || x->t->source.fill)
-			name.ptr = ws_arena_copy(&x->arena, name.ptr, name.len);
-		c->elided[n++] = name;
-	}
-	ws_names_elide(&x->arena, c->elided, n, width, c->is_path ? 0 : WS_ELIDE_HEAD(width));
 }
 
 /* --- rows ------------------------------------------------------------------------ */
@@ -476,11 +376,101 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 	/* blanks at the begin of a name of a first screen show its depth */
 	x.wraps |= x.opts->width > 0 && x.t->def->ncolumns <= READING_COLUMNS &&
 	           strncmp(x.t->def->name, "front-", 6) != 0;
-	fit(&x);
+	/* Cut texts, then leave out details from the right, then cut texts more, until a row fits
+	 * the line. Only then leave out answers. */
+	const size_t limit = opts->width > 0 ? (size_t)opts->width : 0;
+
+	for (size_t i = 0; !limit && i + 1 < x.n; i++)
+		cap(&x.columns[i], UNLIMITED_WIDTH);
+	if (limit) {
+		size_t *natural, used;
+
+		WS_NEW(&x.arena, natural, x.n);
+		for (size_t i = 0; i < x.n; i++) {
+			natural[i] = x.columns[i].width;
+			cap(&x.columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
+		}
+		while (x.n > x.view.nanswers && x.n > 1 && total_width(&x) > limit)
+			x.n--;
+		/* Makes texts narrower, the widest first, until a row fits. */
+		size_t *before;
+
+		WS_NEW(&x.arena, before, x.n);
+		for (size_t i = 0; i < x.n; i++)
+			before[i] = x.columns[i].width;
+		while (total_width(&x) > limit) {
+			struct text_column *widest = NULL;
+
+			for (size_t i = 0; i < x.n; i++) {
+				struct text_column *c = &x.columns[i];
+				const size_t head = header_width(c->view->shown.title),
+				             least = i ? TEXT_LEAST : NAME_LEAST;
+
+				if (c->is_text && c->width > (head > least ? head : least) &&
+				    (!widest || c->width > widest->width))
+					widest = c;
+			}
+			if (!widest)
+				break;
+			widest->width--;
+		}
+		if (total_width(&x) > limit) {
+			/* all are at their minimum: answers are left out instead */
+			for (size_t i = 0; i < x.n; i++)
+				x.columns[i].width = before[i];
+			while (x.n > 1 && total_width(&x) > limit)
+				x.n--;
+		}
+		if (total_width(&x) > limit)
+			cap(&x.columns[0], limit);
+		used = total_width(&x);
+		if (used < limit) {
+			/* Distributes the rest to cut texts, prose first. */
+			size_t left = limit - used;
+			for (int only_prose = 1; only_prose >= 0; only_prose--)
+				for (bool some = true; some && left;) {
+					some = false;
+					for (size_t i = 0; i < x.n && left; i++) {
+						struct text_column *c = &x.columns[i];
+
+						if (c->width < natural[i] &&
+						    (c->is_prose || !only_prose)) {
+							c->width++;
+							left--;
+							some = true;
+						}
+					}
+				}
+		}
+	}
 	for (size_t i = 0; i < x.n; i++)
+		/* Cuts names and paths that do not fit, keeping different ones different. */
 		if (x.columns[i].view->is_tree ||
-		    (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path)))
-			cut_names(&x, &x.columns[i]);
+		    (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))) {
+			struct text_column *c = &x.columns[i];
+			size_t n = 0, width = c->width, depth = 0;
+			char label[WS_VIEW_LABEL];
+
+			WS_NEW(&x.arena, c->elided, x.rows + 1);
+			for (size_t row = 0; row < x.rows; row++) {
+				const struct ws_cell *cells = ws_table_cells(x.t, row),
+				                     *cell = &cells[c->view->index];
+				struct ws_bytes name = {cell->text.ptr, cell->text.len};
+
+				if (c->view->is_tree
+				            ? !is_label_too_long(&x, c, cells, label, &name, &depth)
+				            : !is_too_long(c, cell))
+					continue;
+				if (c->width - 2 * depth < width)
+					width = c->width - 2 * depth;
+				/* labels and texts of made rows are valid until the next row */
+				if (c->view->is_tree || x.t->source.fill)
+					name.ptr = ws_arena_copy(&x.arena, name.ptr, name.len);
+				c->elided[n++] = name;
+			}
+			ws_names_elide(&x.arena, c->elided, n, width,
+			               c->is_path ? 0 : WS_ELIDE_HEAD(width));
+		}
 	size_t lines = 1;
 	for (size_t j = 0; j < x.n; j++) {
 		size_t n = split_header(x.columns[j].view->shown.title, x.columns[j].width, line);
@@ -941,8 +931,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 		paragraph(f, opts, NULL, 0, ws_arena_format(&arena, "%s.", page->no_finding));
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
-		const char *text =
-		        ws_arena_format(&arena, "%zu. %s", i + 1, finding->advice);
+		const char *text = ws_arena_format(&arena, "%zu. %s", i + 1, finding->advice);
 
 		if (*finding->gain)
 			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);
@@ -1045,21 +1034,6 @@ static size_t name_room(const struct page_section *s)
 	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
 }
 
-/* Does the line have room for its item, and for its text after the numbers? */
-static bool fits_line(const struct page_section *s, const struct ws_cell *item,
-                      const struct ws_cell *text, int has_number)
-{
-	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
-	size_t room = s->opts->width > (int)at ? (size_t)s->opts->width - at : 0;
-
-	if (s->opts->width <= 0)
-		return true;
-	if (!has_number && item->type == WS_CELL_TEXT &&
-	    ws_display_width(item->text.ptr, item->text.len) > s->items)
-		return false;
-	return room >= PAGE_TEXT_LEAST || ws_display_width(text->text.ptr, text->text.len) <= room;
-}
-
 static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
                      const struct ws_page_columns *columns)
 {
@@ -1119,8 +1093,15 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 			struct page_line line = look_at_line(&s, cells);
 			int has_text = text->type == WS_CELL_TEXT && text->text.len &&
 			               !ws_cell_same(item, text);
-			int below = has_text && !line.is_name &&
-			            !fits_line(&s, item, text, line.has_number);
+			/* written below if the line lacks room for its item, or for the text after
+			 * the numbers */
+			const size_t at = 2 + s.items + WS_TEXT_GAP + s.numbers;
+			const size_t free = opts->width > (int)at ? (size_t)opts->width - at : 0;
+			int below = has_text && !line.is_name && opts->width > 0 &&
+			            ((!line.has_number && item->type == WS_CELL_TEXT &&
+			              ws_display_width(item->text.ptr, item->text.len) > s.items) ||
+			             (free < PAGE_TEXT_LEAST &&
+			              ws_display_width(text->text.ptr, text->text.len) > free));
 			size_t item_width = below && !line.has_number ? (size_t)s.opts->width - 2
 			                                              : s.items,
 			       used = 0;

@@ -198,47 +198,38 @@ void ws_limits_set(uint64_t memory, uint64_t seconds)
 	setrlimit(RLIMIT_CPU, &cpu);
 }
 
-/* Bytes of memory that count for the limit; 0: not known. Asks for no memory. */
-static uint64_t memory_in_use(void)
-{
-	const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long long pages[6] = {0};
-	char text[128] = "", *at = text;
-
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	for (size_t i = 0; i < 6; i++)
-		pages[i] = strtoull(at, &at, 10);
-	return (uint64_t)pages[5] * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* What the C library asks for at once on behalf of something smaller, at most. */
 #define SPARE_BYTES (UINT64_C(1) << 20)
-
-/* Can so many bytes be had under the limit that the process was started with? */
-static bool is_there_memory_without_limit(size_t bytes)
-{
-	struct rlimit now;
-	bool has;
-
-	getrlimit(RLIMIT_DATA, &now);
-	setrlimit(RLIMIT_DATA, &memory_before);
-	has = ws_memory_has(bytes);
-	setrlimit(RLIMIT_DATA, &now);
-	return has;
-}
 
 /* What is in use now is not evidence enough, as other threads may have freed memory since. */
 bool ws_limits_refuse(uint64_t memory, size_t bytes)
 {
-	const uint64_t used = memory_in_use();
+	/* bytes of memory that count for the limit, without asking for memory; 0: not known */
+	const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	unsigned long long pages[6] = {0};
+	char text[128] = "", *at = text;
+	struct rlimit now;
+	bool has;
 
-	return LIMITS_MEMORY && memory_before.rlim_cur >= memory &&
-	       (used + SPARE_BYTES > memory || bytes > memory - used - SPARE_BYTES ||
-	        is_there_memory_without_limit(bytes + SPARE_BYTES));
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+		for (size_t i = 0; i < 6; i++)
+			pages[i] = strtoull(at, &at, 10);
+	}
+	const uint64_t used = (uint64_t)pages[5] * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (!LIMITS_MEMORY || memory_before.rlim_cur < memory)
+		return false;
+	if (used + SPARE_BYTES > memory || bytes > memory - used - SPARE_BYTES)
+		return true;
+	/* can so many bytes be had under the limit that the process was started with? */
+	getrlimit(RLIMIT_DATA, &now);
+	setrlimit(RLIMIT_DATA, &memory_before);
+	has = ws_memory_has(bytes + SPARE_BYTES);
+	setrlimit(RLIMIT_DATA, &now);
+	return has;
 }
 
 void ws_limits_end(void)

@@ -58,31 +58,32 @@ int64_t ws_cuda_row_slices(int64_t rows)
 	return ws_min64(ws_div_up(rows, 8), WS_ROW_SLICES);
 }
 
-/* Numbers of scratch that the launcher of an op needs. */
-static int64_t scratch_floats(const struct ws_op *op)
+uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
 {
+	int64_t floats = 0; /* that the launcher of the op needs */
+
 	switch (op->kind) {
 	case WS_OP_REDUCE:
 	case WS_OP_BIAS_GRAD: /* the sums of the slices */
-		if (op->kind == WS_OP_REDUCE && op->sub != WS_SUB_COLSUM)
-			return 0;
-		return ws_cuda_columns(op).slices * op->out[0]->count;
+		if (op->kind == WS_OP_BIAS_GRAD || op->sub == WS_SUB_COLSUM)
+			floats = ws_cuda_columns(op).slices * op->out[0]->count;
+		break;
 	case WS_OP_BATCH_NORM:
 	case WS_OP_BATCH_NORM_GRAD: /* numbers of channels as cuDNN takes them (../dnn.c) */
-		return op->in[2]->dtype == WS_DTYPE_F32 ? 0 : 4 * op->u.norm.ch.channels;
+		floats = op->in[2]->dtype == WS_DTYPE_F32 ? 0 : 4 * op->u.norm.ch.channels;
+		break;
 	case WS_OP_CLIP: /* a sum for each block of each tensor */
-		return (int64_t)op->u.update.count * WS_CLIP_BLOCKS;
+		floats = (int64_t)op->u.update.count * WS_CLIP_BLOCKS;
+		break;
 	case WS_OP_CROSS_ENTROPY: /* the loss of each row */
-		return op->in[1]->count;
+		floats = op->in[1]->count;
+		break;
 	case WS_OP_RMS_NORM_GRAD: /* a sum for each slice of rows and column */
-		return ws_cuda_row_slices(op->out[0]->count / op->out[1]->count) *
-		       op->out[1]->count;
+		floats = ws_cuda_row_slices(op->out[0]->count / op->out[1]->count) *
+		         op->out[1]->count;
+		break;
 	default:
-		return 0;
+		break;
 	}
-}
-
-uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
-{
-	return (uint64_t)scratch_floats(op) * sizeof(float);
+	return (uint64_t)floats * sizeof(float);
 }

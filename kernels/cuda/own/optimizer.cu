@@ -13,12 +13,6 @@ struct tensors {
 	void *data[4][TENSORS];
 };
 
-/* Blocks of a launch on `tensors` tensors, the largest of `most` elements. */
-static inline dim3 tensors_grid(const struct ws_cuda_launch *launch, int tensors, int64_t most)
-{
-	return dim3(ws_grid(launch, ws_div_up(most, WS_THREADS * 4), 4), (unsigned)tensors);
-}
-
 /* --- updates ---------------------------------------------------------------------------------- */
 
 struct update {
@@ -137,7 +131,10 @@ static enum ws_status launch_all(const struct ws_cuda_launch *launch, const stru
 	memset(&list, 0, sizeof(list));
 	for (int at = 0; at < op->u.update.count;) {
 		WS_FORWARD(next_rows(op, &at, &list, &n, &most, err));
-		WS_FORWARD(launch_rows(launch, op, &list, tensors_grid(launch, n, most), err));
+		/* blocks for n tensors, the largest of `most` elements */
+		const dim3 grid(ws_grid(launch, ws_div_up(most, WS_THREADS * 4), 4), (unsigned)n);
+
+		WS_FORWARD(launch_rows(launch, op, &list, grid, err));
 	}
 	return WS_OK;
 }

@@ -27,15 +27,6 @@ static inline struct ws_rows ws_rows_of(int64_t rows, int64_t cols, size_t wides
 	return r;
 }
 
-/* Threads of a block that has one row at a time: whole warps. */
-static inline int ws_row_threads(const struct ws_rows *r, size_t widest_bytes)
-{
-	int n = r->whole ? WS_ACCESS / (int)widest_bytes : 1;
-	int64_t threads = ws_div_up(ws_div_up(r->cols, n), WS_WARP) * WS_WARP;
-
-	return (int)(threads < WS_THREADS ? threads : WS_THREADS);
-}
-
 static inline unsigned ws_row_grid(const struct ws_cuda_launch *launch, const struct ws_rows *r)
 {
 	return ws_grid(launch, ws_div_up(r->rows, WS_THREADS / r->lanes), 32);
@@ -250,8 +241,10 @@ static __device__ __forceinline__ int64_t ws_slices_column(void)
 	return (int64_t)blockIdx.x * WS_SLICES_COLUMNS + threadIdx.x % WS_SLICES_COLUMNS;
 }
 
-/* sums[0 ... slices - 1][column] added up, always in the same order. */
-static __device__ __forceinline__ float ws_slices_sum(const float *sums, int slices, int64_t cols)
+/* The whole of a kernel that adds slices into a tensor of type T. */
+template <typename T>
+static __device__ __forceinline__ void ws_slices_total(const float *sums, T *out, int slices,
+                                                       int64_t cols)
 {
 	constexpr int ROWS = WS_COLUMNS_THREADS / WS_SLICES_COLUMNS;
 	__shared__ float partial[ROWS][WS_SLICES_COLUMNS];
@@ -268,17 +261,6 @@ static __device__ __forceinline__ float ws_slices_sum(const float *sums, int sli
 	for (int i = 0; i < ROWS; i++)
 		sum += partial[i][lane];
 	__syncthreads();
-	return sum;
-}
-
-/* The whole of a kernel that adds slices into a tensor of type T. */
-template <typename T>
-static __device__ __forceinline__ void ws_slices_total(const float *sums, T *out, int slices,
-                                                       int64_t cols)
-{
-	float sum = ws_slices_sum(sums, slices, cols);
-	int64_t col = ws_slices_column();
-
 	if (threadIdx.x < WS_SLICES_COLUMNS && col < cols)
 		out[col] = ws_from_f32<T>(sum);
 }
@@ -667,7 +649,12 @@ WS_LAUNCHER(rms_norm_grad)
 	unsigned grid;
 
 	/* whole warps; the block has no other row */
-	a.r.lanes = ws_row_threads(&a.r, ws_dtype_size(x->dtype));
+	a.r.lanes = (int)ws_min64(
+	        ws_div_up(ws_div_up(a.r.cols,
+	                            a.r.whole ? WS_ACCESS / (int64_t)ws_dtype_size(x->dtype) : 1),
+	                  WS_WARP) *
+	                WS_WARP,
+	        WS_THREADS);
 	/* one wave of blocks, because the sums of each block must be added */
 	grid = ws_grid(launch, ws_cuda_row_slices(a.r.rows), 1024 / a.r.lanes);
 	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));

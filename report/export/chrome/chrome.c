@@ -283,68 +283,6 @@ static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct w
 	return row ? ws_load_u64(row + at[s->kind]) : 0;
 }
 
-static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
-{
-	struct ws_launches calls = {0};
-
-	WS_FAIL_IF(ch->nslices >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records than a timeline handles");
-	ws_launches_open(&calls, ch->kind[WS_KIND_API].n);
-	for (size_t i = 0; i < ch->nslices; i++) {
-		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		const struct ws_call_key call = {ws_chrome_correlation(ch, s),
-		                                 (uint32_t)ch->track[s->track].pid, (uint32_t)i,
-		                                 s->start_ns};
-
-		if (s->kind == WS_KIND_API)
-			ws_launches_add(&calls, &call);
-	}
-	ws_launches_sort(&calls);
-	ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch));
-	for (size_t i = 0; i < ch->nslices; i++) {
-		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		struct ws_chrome_launch launch = {ch->track[s->track].b,
-		                                  ws_chrome_correlation(ch, s), 0, (uint32_t)i,
-		                                  WS_NONE};
-		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
-
-		if (s->kind == WS_KIND_API || !launch.correlation)
-			continue;
-		if (process)
-			launch.call = ws_launches_find(
-			        &calls, (struct ws_call_key){.correlation = launch.correlation,
-			                                     .process = (uint32_t)*process,
-			                                     .start_ns = s->start_ns});
-		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
-	}
-	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
-	              ws_chrome_compare_launches, NULL);
-	/* The first arrow of a correlation id gets that id, unless another process has it; others
-	 * get new ids.
-	 */
-	struct ws_map pids = {0}, taken = {0};
-	uint64_t before = 0; /* launches of one process are in the order of their ids */
-
-	for (size_t i = 0; i < ch->nlaunches; i++)
-		ws_map_add(&pids, ws_chrome_launch(ch, i)->pid, 1);
-	for (size_t i = 0; i < ch->nlaunches; i++) {
-		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-		bool is_taken = l->correlation == before || ws_map_get(&taken, l->correlation) ||
-		                l->correlation >= WS_CHROME_FIRST_MADE_ID;
-
-		if (l->call == WS_NONE)
-			continue;
-		if (pids.n > 1)
-			ws_map_add(&taken, l->correlation, 1);
-		before = l->correlation;
-		l->arrow = is_taken ? WS_CHROME_FIRST_MADE_ID + i : l->correlation;
-	}
-	ws_map_free(&pids);
-	ws_map_free(&taken);
-	ws_launches_free(&calls);
-	return WS_OK;
-}
-
 /* Collects slices of all records on their tracks, sorts them, and adds subtracks and arrows. */
 static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 {
@@ -456,7 +394,65 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 			t->tid[l] = ws_export_unique(&used, t->pid, wanted, FIRST_MADE_TID, &made);
 	}
 	ws_strtab_free(&used);
-	return collect_launches(ch, err);
+	/* the launches of device work */
+	struct ws_launches calls = {0};
+
+	WS_FAIL_IF(ch->nslices >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records than a timeline handles");
+	ws_launches_open(&calls, ch->kind[WS_KIND_API].n);
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_call_key call = {ws_chrome_correlation(ch, s),
+		                                 (uint32_t)ch->track[s->track].pid, (uint32_t)i,
+		                                 s->start_ns};
+
+		if (s->kind == WS_KIND_API)
+			ws_launches_add(&calls, &call);
+	}
+	ws_launches_sort(&calls);
+	ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct ws_chrome_launch launch = {ch->track[s->track].b,
+		                                  ws_chrome_correlation(ch, s), 0, (uint32_t)i,
+		                                  WS_NONE};
+		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
+
+		if (s->kind == WS_KIND_API || !launch.correlation)
+			continue;
+		if (process)
+			launch.call = ws_launches_find(
+			        &calls, (struct ws_call_key){.correlation = launch.correlation,
+			                                     .process = (uint32_t)*process,
+			                                     .start_ns = s->start_ns});
+		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
+	}
+	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
+	              ws_chrome_compare_launches, NULL);
+	/* The first arrow of a correlation id gets that id, unless another process has it; others
+	 * get new ids.
+	 */
+	struct ws_map pids = {0}, taken = {0};
+	uint64_t before = 0; /* launches of one process are in the order of their ids */
+
+	for (size_t i = 0; i < ch->nlaunches; i++)
+		ws_map_add(&pids, ws_chrome_launch(ch, i)->pid, 1);
+	for (size_t i = 0; i < ch->nlaunches; i++) {
+		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+		bool is_taken = l->correlation == before || ws_map_get(&taken, l->correlation) ||
+		                l->correlation >= WS_CHROME_FIRST_MADE_ID;
+
+		if (l->call == WS_NONE)
+			continue;
+		if (pids.n > 1)
+			ws_map_add(&taken, l->correlation, 1);
+		before = l->correlation;
+		l->arrow = is_taken ? WS_CHROME_FIRST_MADE_ID + i : l->correlation;
+	}
+	ws_map_free(&pids);
+	ws_map_free(&taken);
+	ws_launches_free(&calls);
+	return WS_OK;
 }
 
 /* --- devices, and how the trace was recorded ------------------------------------------------- */
@@ -681,42 +677,6 @@ static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t 
 
 /* --- slices of each kind --- */
 
-static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, s->row);
-	const struct ws_config *known;
-	const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &known);
-	const struct ws_occupancy *o = &known->occupancy;
-	const bool has_name = known->name != WS_TEXT_UNKNOWN_KERNEL;
-
-	put_name(ch,
-	         ch->names_as_recorded ? ws_chrome_text(ch, c->name)
-	         : has_name            ? ch->m->texts[known->name]
-	                               : (struct ws_bytes){"", 0},
-	         "kernel");
-	put_place(ch, s, r->correlation);
-	put_collective(ch, r->correlation, 0, r->start_ns);
-	put_known(ch, "registers per thread", c->registers);
-	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
-	put_u64(ch, "static shared memory (bytes)", c->shared_static_bytes);
-	put_u64(ch, "dynamic shared memory (bytes)", c->shared_dynamic_bytes);
-	put_sizes(ch, "grid", c->grid_x, c->grid_y, c->grid_z);
-	put_sizes(ch, "block", c->block_x, c->block_y, c->block_z);
-	if (c->cluster_x)
-		put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
-	if (known->has_occupancy) {
-		put_f64(ch, "blocks per SM", o->blocks_per_sm);
-		put_f64(ch, "warps per SM", o->warps_per_sm);
-		put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
-		put_f64(ch, "est. achieved occupancy opt-in (%)", o->percent);
-	}
-	put_known(ch, "graph node id", r->graph_node);
-	put_known(ch, "graph id", r->graph);
-	if (r->flags & WS_KERNEL_CUT_OFF) {
-		put_yes(ch, "cut off");
-	}
-}
-
 static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrome_slice *s)
 {
 	put_known(ch, "bytes", bytes);
@@ -734,103 +694,6 @@ static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "
                                        "Array",   "Managed",  "Device Static", "Managed Static"};
 
 #define NAME_OF(names, value) (names)[(value) < sizeof(names) / sizeof(*(names)) ? (value) : 0]
-
-static void put_memcpy(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row);
-	const uint64_t peer = 10, first_unified = 11;
-	char name[80];
-	int len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", NAME_OF(directions, r->kind),
-	                   NAME_OF(memories, r->src_kind), NAME_OF(memories, r->dst_kind));
-
-	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memcpy");
-	put_place(ch, s, r->correlation);
-	put_rate(ch, r->bytes, s);
-	if (r->kind >= first_unified)
-		put_text(ch, "unified memory",
-		         enum_name(WS_KIND_MEMCPY, WS_COL_memcpy_kind, r->kind));
-	if (r->kind == peer) {
-		put_u64(ch, "fromDevice", r->src_device);
-		put_u64(ch, "toDevice", r->dst_device);
-	}
-	put_known(ch, "graph node id", r->graph_node);
-}
-
-static void put_memset(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, s->row);
-	char name[60];
-	int len = snprintf(name, sizeof(name), "Memset (%s)", NAME_OF(memories, r->memory_kind));
-
-	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memset");
-	put_place(ch, s, r->correlation);
-	put_rate(ch, r->bytes, s);
-	put_u64(ch, "value", r->value);
-	put_known(ch, "graph node id", r->graph_node);
-}
-
-static void put_graph(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_graph_launch *r = WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row);
-	char name[60];
-	int len = snprintf(name, sizeof(name), "CUDA graph %llu", (unsigned long long)r->graph);
-
-	put_name(ch, (struct ws_bytes){name, (size_t)len}, "cuda_graph");
-	put_place(ch, s, r->correlation);
-	put_u64(ch, "graph id", r->graph);
-	put_known(ch, "executable graph id", r->graph_exec);
-}
-
-static void put_sync(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	static const char *const names[] = {"Synchronization", "Event Sync", "Stream Wait Event",
-	                                    "Stream Sync", "Context Sync"};
-	const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, s->row);
-	const char *name = NAME_OF(names, r->type);
-
-	put_name(ch, ws_bytes_of(name), "cuda_sync");
-	put_place(ch, s, r->correlation);
-	put_text(ch, "cuda_sync_kind", ws_bytes_of(name));
-	if (r->event >= 0)
-		put_u64(ch, "wait_on_cuda_event_id", (uint64_t)r->event);
-	if (r->event_stream >= 0)
-		put_u64(ch, "wait_on_stream", (uint64_t)r->event_stream);
-	put_known(ch, "wait_on_cuda_event_record_corr_id", r->event_correlation);
-}
-
-static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, s->row);
-
-	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
-	put_u64(ch, "device", r->device);
-	/* not "stream", because HTA counts events with a stream as device work */
-	put_u64(ch, "on stream", r->stream);
-}
-
-static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
-	struct ws_bytes name = ws_chrome_text(ch, r->name);
-	const uint64_t pid = ch->track[s->track].a;
-	/* the operation of the call; for annotated operations also that of its launched work */
-	uint64_t operation = ws_chrome_external_id(ch, pid, r->correlation);
-
-	put_name(ch, name, ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
-	if (!operation && ch->nopen_ops)
-		close_ops(ch, s);
-	if (!operation && ch->nopen_ops) {
-		operation = ch->open_ops[ch->nopen_ops - 1].external_id;
-		/* for a framework's operations, work has only its recorded links */
-		if (!ch->kind[WS_KIND_CPU_OP].n)
-			add_link(ch, pid, r->correlation, operation);
-	}
-	put_u64(ch, "External id", operation);
-	put_known(ch, "correlation", r->correlation);
-	if (r->result) {
-		put_i64(ch, "return value", r->result);
-	}
-}
 
 /* Is the payload that of an operation? */
 static bool is_op(const struct ws_chrome *ch, uint64_t payload)
@@ -864,100 +727,6 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 		put_u64(ch, "FLOPs", (uint64_t)op->flops);
 	if (op->bytes >= 0)
 		put_u64(ch, "bytes read and written", (uint64_t)op->bytes);
-}
-
-static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_recorded_range *r = ws_recorded_range(&ch->ranges.ranges, s->row);
-	const struct ws_recorded_event *begin = &ch->ranges.events[r->begin];
-	struct ws_bytes name = ws_chrome_text(ch, begin->name);
-	char step[40];
-
-	if (name.len == 4 && !memcmp(name.ptr, "step", 4)) {
-		/* A step in PyTorch's naming: by the number in its payload, else by its
-		 * position. */
-		const uint64_t *place =
-		        ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, begin->payload);
-		int64_t number = (int64_t)ch->next_step;
-
-		if (begin->payload && place) {
-			const struct ws_row_payload *row =
-			        WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
-
-			ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number);
-		}
-		ch->next_step++;
-		name = (struct ws_bytes){step,
-		                         (size_t)snprintf(step, sizeof(step), "ProfilerStep#%lld",
-		                                          (long long)number)};
-	}
-	if (is_op(ch, begin->payload)) {
-		put_name(ch, name, "cpu_op");
-		/* like an operation of a framework, if the trace has none */
-		if (!ch->kind[WS_KIND_CPU_OP].n) {
-			put_u64(ch, "External id", s->row + 1);
-			ws_chrome_begin_op(ch, s, s->row + 1);
-		}
-	} else {
-		put_name(ch, name, "user_annotation");
-	}
-	put_known_text(ch, "domain", ws_chrome_text(ch, begin->domain));
-	put_known(ch, "category", begin->category);
-	put_op(ch, begin->payload);
-	if (begin->type == WS_NVTX_START)
-		put_u64(ch, "range id", r->id);
-	if (r->end == WS_NONE)
-		put_yes(ch, "never ended");
-}
-
-static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, s->row);
-	const struct ws_row_op_config *c = ws_records_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
-
-	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
-	put_known(ch, "External id", r->external_id);
-	ws_chrome_begin_op(ch, s, r->external_id);
-	put_known(ch, "Record function id", r->record_function);
-	if (r->sequence >= 0)
-		put_u64(ch, "Sequence number", (uint64_t)r->sequence);
-	put_known(ch, "Fwd thread id", r->forward_thread);
-	put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
-	put_collective(ch, 0, r->external_id, r->start_ns);
-	if (!c)
-		return;
-	put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
-	put_known_array(ch, "Input type", ws_chrome_text(ch, c->types));
-	put_known_array(ch, "Input Strides", ws_chrome_text(ch, c->strides));
-	put_known_array(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
-	if (c->cost != WS_COST_NONE)
-		put_u64(ch, "FLOPs", c->flops);
-	if (c->cost == WS_COST_FLOPS_AND_BYTES) {
-		put_u64(ch, "bytes read", c->bytes_read);
-		put_u64(ch, "bytes written", c->bytes_written);
-	}
-}
-
-static void put_python_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, s->row);
-
-	put_name(ch, ws_chrome_text(ch, r->name), "python_function");
-	put_known(ch, "Python id", r->id);
-	put_known(ch, "Python parent id", r->parent);
-	if (r->module >= 0)
-		put_u64(ch, "Python module id", (uint64_t)r->module);
-	put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
-}
-
-static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_row_overhead *r = WS_CHROME_ROW(ch, OVERHEAD, overhead, s->row);
-	struct ws_bytes kind = enum_name(WS_KIND_OVERHEAD, WS_COL_overhead_kind, r->kind);
-	struct ws_bytes name = ws_chrome_text(ch, r->name);
-
-	put_name(ch, name.len ? name : kind, "overhead");
-	put_known_text(ch, "kind", kind);
 }
 
 /* --- arrows --- */
@@ -995,18 +764,246 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 		if (i % TELL_SLICES == 0 && ch->opts->progress)
 			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		static void (*const put[WS_KIND_END])(struct ws_chrome *,
-		                                      const struct ws_chrome_slice *) = {
-		        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
-		        [WS_KIND_MEMSET] = put_memset,     [WS_KIND_GRAPH_LAUNCH] = put_graph,
-		        [WS_KIND_SYNC] = put_sync,         [WS_KIND_GPU_RANGE] = put_gpu_range,
-		        [WS_KIND_API] = put_api,           [WS_KIND_NVTX] = put_range,
-		        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
-		        [WS_KIND_OVERHEAD] = put_overhead,
-		};
-
 		ch->form->begin_slice(ch, s);
-		put[s->kind](ch, s);
+		switch (s->kind) {
+		case WS_KIND_KERNEL: {
+			const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, s->row);
+			const struct ws_config *known;
+			const struct ws_row_launch_config *c =
+			        ws_chrome_config(ch, r->config, &known);
+			const struct ws_occupancy *o = &known->occupancy;
+			const bool has_name = known->name != WS_TEXT_UNKNOWN_KERNEL;
+
+			put_name(ch,
+			         ch->names_as_recorded ? ws_chrome_text(ch, c->name)
+			         : has_name            ? ch->m->texts[known->name]
+			                               : (struct ws_bytes){"", 0},
+			         "kernel");
+			put_place(ch, s, r->correlation);
+			put_collective(ch, r->correlation, 0, r->start_ns);
+			put_known(ch, "registers per thread", c->registers);
+			put_u64(ch, "shared memory",
+			        c->shared_static_bytes + c->shared_dynamic_bytes);
+			put_u64(ch, "static shared memory (bytes)", c->shared_static_bytes);
+			put_u64(ch, "dynamic shared memory (bytes)", c->shared_dynamic_bytes);
+			put_sizes(ch, "grid", c->grid_x, c->grid_y, c->grid_z);
+			put_sizes(ch, "block", c->block_x, c->block_y, c->block_z);
+			if (c->cluster_x)
+				put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
+			if (known->has_occupancy) {
+				put_f64(ch, "blocks per SM", o->blocks_per_sm);
+				put_f64(ch, "warps per SM", o->warps_per_sm);
+				put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
+				put_f64(ch, "est. achieved occupancy opt-in (%)", o->percent);
+			}
+			put_known(ch, "graph node id", r->graph_node);
+			put_known(ch, "graph id", r->graph);
+			if (r->flags & WS_KERNEL_CUT_OFF) {
+				put_yes(ch, "cut off");
+			}
+			break;
+		}
+		case WS_KIND_MEMCPY: {
+			const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row);
+			const uint64_t peer = 10, first_unified = 11;
+			char name[80];
+			int len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)",
+			                   NAME_OF(directions, r->kind),
+			                   NAME_OF(memories, r->src_kind),
+			                   NAME_OF(memories, r->dst_kind));
+
+			put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memcpy");
+			put_place(ch, s, r->correlation);
+			put_rate(ch, r->bytes, s);
+			if (r->kind >= first_unified)
+				put_text(ch, "unified memory",
+				         enum_name(WS_KIND_MEMCPY, WS_COL_memcpy_kind, r->kind));
+			if (r->kind == peer) {
+				put_u64(ch, "fromDevice", r->src_device);
+				put_u64(ch, "toDevice", r->dst_device);
+			}
+			put_known(ch, "graph node id", r->graph_node);
+			break;
+		}
+		case WS_KIND_MEMSET: {
+			const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, s->row);
+			char name[60];
+			int len = snprintf(name, sizeof(name), "Memset (%s)",
+			                   NAME_OF(memories, r->memory_kind));
+
+			put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memset");
+			put_place(ch, s, r->correlation);
+			put_rate(ch, r->bytes, s);
+			put_u64(ch, "value", r->value);
+			put_known(ch, "graph node id", r->graph_node);
+			break;
+		}
+		case WS_KIND_GRAPH_LAUNCH: {
+			const struct ws_row_graph_launch *r =
+			        WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row);
+			char name[60];
+			int len = snprintf(name, sizeof(name), "CUDA graph %llu",
+			                   (unsigned long long)r->graph);
+
+			put_name(ch, (struct ws_bytes){name, (size_t)len}, "cuda_graph");
+			put_place(ch, s, r->correlation);
+			put_u64(ch, "graph id", r->graph);
+			put_known(ch, "executable graph id", r->graph_exec);
+			break;
+		}
+		case WS_KIND_SYNC: {
+			static const char *const names[] = {"Synchronization", "Event Sync",
+			                                    "Stream Wait Event", "Stream Sync",
+			                                    "Context Sync"};
+			const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, s->row);
+			const char *name = NAME_OF(names, r->type);
+
+			put_name(ch, ws_bytes_of(name), "cuda_sync");
+			put_place(ch, s, r->correlation);
+			put_text(ch, "cuda_sync_kind", ws_bytes_of(name));
+			if (r->event >= 0)
+				put_u64(ch, "wait_on_cuda_event_id", (uint64_t)r->event);
+			if (r->event_stream >= 0)
+				put_u64(ch, "wait_on_stream", (uint64_t)r->event_stream);
+			put_known(ch, "wait_on_cuda_event_record_corr_id", r->event_correlation);
+			break;
+		}
+		case WS_KIND_GPU_RANGE: {
+			const struct ws_row_gpu_range *r =
+			        WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, s->row);
+
+			put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
+			put_u64(ch, "device", r->device);
+			/* not "stream", because HTA counts events with a stream as device work */
+			put_u64(ch, "on stream", r->stream);
+			break;
+		}
+		case WS_KIND_API: {
+			const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
+			struct ws_bytes name = ws_chrome_text(ch, r->name);
+			const uint64_t pid = ch->track[s->track].a;
+			/* the operation of the call; for annotated operations also that of its
+			 * launched work */
+			uint64_t operation = ws_chrome_external_id(ch, pid, r->correlation);
+
+			put_name(ch, name,
+			         ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
+			if (!operation && ch->nopen_ops)
+				close_ops(ch, s);
+			if (!operation && ch->nopen_ops) {
+				operation = ch->open_ops[ch->nopen_ops - 1].external_id;
+				/* for a framework's operations, work has only its recorded links */
+				if (!ch->kind[WS_KIND_CPU_OP].n)
+					add_link(ch, pid, r->correlation, operation);
+			}
+			put_u64(ch, "External id", operation);
+			put_known(ch, "correlation", r->correlation);
+			if (r->result) {
+				put_i64(ch, "return value", r->result);
+			}
+			break;
+		}
+		case WS_KIND_NVTX: {
+			const struct ws_recorded_range *r =
+			        ws_recorded_range(&ch->ranges.ranges, s->row);
+			const struct ws_recorded_event *begin = &ch->ranges.events[r->begin];
+			struct ws_bytes name = ws_chrome_text(ch, begin->name);
+			char step[40];
+
+			if (name.len == 4 && !memcmp(name.ptr, "step", 4)) {
+				/* A step in PyTorch's naming: by the number in its payload, else by
+				 * its position. */
+				const uint64_t *place =
+				        ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places,
+				                   begin->payload);
+				int64_t number = (int64_t)ch->next_step;
+
+				if (begin->payload && place) {
+					const struct ws_row_payload *payload =
+					        WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+
+					ws_payload_number(payload->schema, payload->bytes.ptr,
+					                  payload->bytes.len, &number);
+				}
+				ch->next_step++;
+				name = (struct ws_bytes){step, (size_t)snprintf(step, sizeof(step),
+				                                                "ProfilerStep#%lld",
+				                                                (long long)number)};
+			}
+			if (is_op(ch, begin->payload)) {
+				put_name(ch, name, "cpu_op");
+				/* like an operation of a framework, if the trace has none */
+				if (!ch->kind[WS_KIND_CPU_OP].n) {
+					put_u64(ch, "External id", s->row + 1);
+					ws_chrome_begin_op(ch, s, s->row + 1);
+				}
+			} else {
+				put_name(ch, name, "user_annotation");
+			}
+			put_known_text(ch, "domain", ws_chrome_text(ch, begin->domain));
+			put_known(ch, "category", begin->category);
+			put_op(ch, begin->payload);
+			if (begin->type == WS_NVTX_START)
+				put_u64(ch, "range id", r->id);
+			if (r->end == WS_NONE)
+				put_yes(ch, "never ended");
+			break;
+		}
+		case WS_KIND_CPU_OP: {
+			const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, s->row);
+			const struct ws_row_op_config *c =
+			        ws_records_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
+
+			put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0},
+			         "cpu_op");
+			put_known(ch, "External id", r->external_id);
+			ws_chrome_begin_op(ch, s, r->external_id);
+			put_known(ch, "Record function id", r->record_function);
+			if (r->sequence >= 0)
+				put_u64(ch, "Sequence number", (uint64_t)r->sequence);
+			put_known(ch, "Fwd thread id", r->forward_thread);
+			put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
+			put_collective(ch, 0, r->external_id, r->start_ns);
+			if (!c)
+				break;
+			put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
+			put_known_array(ch, "Input type", ws_chrome_text(ch, c->types));
+			put_known_array(ch, "Input Strides", ws_chrome_text(ch, c->strides));
+			put_known_array(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
+			if (c->cost != WS_COST_NONE)
+				put_u64(ch, "FLOPs", c->flops);
+			if (c->cost == WS_COST_FLOPS_AND_BYTES) {
+				put_u64(ch, "bytes read", c->bytes_read);
+				put_u64(ch, "bytes written", c->bytes_written);
+			}
+			break;
+		}
+		case WS_KIND_PYTHON_CALL: {
+			const struct ws_row_python_call *r =
+			        WS_CHROME_ROW(ch, PYTHON_CALL, python_call, s->row);
+
+			put_name(ch, ws_chrome_text(ch, r->name), "python_function");
+			put_known(ch, "Python id", r->id);
+			put_known(ch, "Python parent id", r->parent);
+			if (r->module >= 0)
+				put_u64(ch, "Python module id", (uint64_t)r->module);
+			put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
+			break;
+		}
+		case WS_KIND_OVERHEAD: {
+			const struct ws_row_overhead *r =
+			        WS_CHROME_ROW(ch, OVERHEAD, overhead, s->row);
+			struct ws_bytes kind =
+			        enum_name(WS_KIND_OVERHEAD, WS_COL_overhead_kind, r->kind);
+			struct ws_bytes name = ws_chrome_text(ch, r->name);
+
+			put_name(ch, name.len ? name : kind, "overhead");
+			put_known_text(ch, "kind", kind);
+			break;
+		}
+		default:
+			break;
+		}
 		/* If the row of a thread has another number, adds the thread's number. */
 		const struct ws_chrome_track *t = &ch->track[s->track];
 		if (t->type == WS_CHROME_THREAD) {

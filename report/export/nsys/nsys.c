@@ -693,46 +693,6 @@ static void set_fields(const struct table *t, enum ws_kind kind, const void *row
 
 /* --- tables of Nsight Systems --- */
 
-static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
-{
-	static const struct ws_row_launch_config lost;
-	struct ws_nsys_out *o = t->o;
-	const uint64_t *place = ws_map_get(&o->configs.places, row->config);
-	const struct ws_row_launch_config *c =
-	        place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
-	struct ws_nsys_config *names = &o->config[place ? *place : o->configs.n];
-
-	if (!names->demangled) {
-		struct ws_bytes recorded = ws_records_text(&o->strings, c->name), readable;
-		struct ws_bytes shorter;
-
-		o->scratch.len = 0;
-		ws_demangle(recorded.ptr, recorded.len, &o->scratch);
-		/* after it, room for the short form */
-		size_t len = o->scratch.len;
-		ws_buf_reserve(&o->scratch, len + 1);
-		readable = (struct ws_bytes){o->scratch.data, len};
-		names->demangled = intern(o, readable);
-		shorter.ptr = o->scratch.data + len;
-		shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
-		/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here
-		 */
-		const char *whole = shorter.ptr;
-		size_t begin = shorter.len;
-
-		while (begin >= 2 && (whole[begin - 1] != ':' || whole[begin - 2] != ':'))
-			begin--;
-		begin = begin >= 2 ? begin : 0;
-		names->base = intern(o, (struct ws_bytes){whole + begin, shorter.len - begin});
-		if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
-			names->mangled = intern(o, recorded);
-	}
-	set_fields(t, WS_KIND_LAUNCH_CONFIG, c);
-	SET(KERNEL_demangledName, names->demangled);
-	SET(KERNEL_shortName, names->base);
-	SET_KNOWN(KERNEL_mangledName, names->mangled);
-}
-
 static void put_row(void *ctx, const void *row)
 {
 	const struct table *t = ctx;
@@ -759,9 +719,48 @@ static void put_row(void *ctx, const void *row)
 		    ws_export_is_driver_call(
 		            ws_records_text(&o->strings, ((const struct ws_row_api *)row)->name)));
 		break;
-	case WS_NSYS_KERNEL:
-		set_kernel(t, row);
+	case WS_NSYS_KERNEL: {
+		static const struct ws_row_launch_config lost;
+		const uint64_t *place =
+		        ws_map_get(&o->configs.places, ((const struct ws_row_kernel *)row)->config);
+		const struct ws_row_launch_config *c =
+		        place ? (const struct ws_row_launch_config *)o->configs.rows + *place
+		              : &lost;
+		struct ws_nsys_config *names = &o->config[place ? *place : o->configs.n];
+
+		if (!names->demangled) {
+			struct ws_bytes recorded = ws_records_text(&o->strings, c->name), readable;
+			struct ws_bytes shorter;
+
+			o->scratch.len = 0;
+			ws_demangle(recorded.ptr, recorded.len, &o->scratch);
+			/* after it, room for the short form */
+			size_t len = o->scratch.len;
+			ws_buf_reserve(&o->scratch, len + 1);
+			readable = (struct ws_bytes){o->scratch.data, len};
+			names->demangled = intern(o, readable);
+			shorter.ptr = o->scratch.data + len;
+			shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
+			/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name
+			 * spaces here
+			 */
+			const char *whole = shorter.ptr;
+			size_t begin = shorter.len;
+
+			while (begin >= 2 && (whole[begin - 1] != ':' || whole[begin - 2] != ':'))
+				begin--;
+			begin = begin >= 2 ? begin : 0;
+			names->base =
+			        intern(o, (struct ws_bytes){whole + begin, shorter.len - begin});
+			if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
+				names->mangled = intern(o, recorded);
+		}
+		set_fields(t, WS_KIND_LAUNCH_CONFIG, c);
+		SET(KERNEL_demangledName, names->demangled);
+		SET(KERNEL_shortName, names->base);
+		SET_KNOWN(KERNEL_mangledName, names->mangled);
 		break;
+	}
 	case WS_NSYS_MEMCPY:
 		if (copy->kind == WS_MEMCPY_PTOP) {
 			SET(MEMCPY_srcDeviceId, copy->src_device);

@@ -196,54 +196,6 @@ static bool has_numbers(const struct chart_cells *cells, const char *title)
 	return false;
 }
 
-/* The first run of rows with this text, and in same_column with one value. */
-static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells)
-{
-	const struct ws_table *t = cells->sheet->table;
-	const int column = def->where_column ? column_of(cells, def->where_column) : -1;
-	int same = def->same_column ? column_of(cells, def->same_column) : -1;
-	struct ws_cell like = {0};
-	size_t first = 0, end;
-
-	if (def->where_column && column < 0)
-		return false;
-	while (column >= 0 && first < cells->sheet->rows &&
-	       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
-		first++;
-	if (first < cells->sheet->rows && same >= 0)
-		like = ws_table_cells(t, first)[same];
-	end = first;
-	while (end < cells->sheet->rows &&
-	       (column < 0 || ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
-	       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
-		end++;
-	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
-	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
-	return end > first;
-}
-
-/* False if the report lacks the table, or the table lacks rows. */
-static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
-                       struct chart_cells *cells)
-{
-	*cells = (struct chart_cells){0};
-	cells->sheet = ws__xlsx_find_sheet(x, def->table);
-	if (!cells->sheet || !cells->sheet->rows)
-		return false;
-	if (def->where_column || def->same_column) {
-		if (!find_rows(def, cells))
-			return false;
-	} else {
-		cells->first = WS_XLSX_ROW_DATA;
-		cells->last = (uint32_t)(WS_XLSX_ROW_DATA + cells->sheet->rows - 1);
-	}
-	if (cells->last - cells->first + 1 < def->min_rows)
-		return false;
-	if (cells->last - cells->first >= def->max_rows)
-		cells->last = cells->first + def->max_rows - 1;
-	return true;
-}
-
 /* The displayed form of a column by title; false if there is none. */
 static bool shown_column(const struct chart_cells *cells, const char *title,
                          struct ws_shown_column *out)
@@ -347,12 +299,46 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
                       uint32_t row, double pixels)
 {
-	struct chart_cells cells;
+	struct chart_cells cells = {0};
 	const char *const *values = def->values;
 	int category, nseries = 0, some = 0;
 
-	if (!find_cells(x, def, &cells))
+	/* Its cells, if the report has the table and the table enough rows. */
+	cells.sheet = ws__xlsx_find_sheet(x, def->table);
+	if (!cells.sheet || !cells.sheet->rows)
 		return false;
+	const struct ws_table *t = cells.sheet->table;
+	if (def->where_column || def->same_column) {
+		/* the first run of rows with this text, and in same_column with one value */
+		const int column = def->where_column ? column_of(&cells, def->where_column) : -1;
+		int same = def->same_column ? column_of(&cells, def->same_column) : -1;
+		struct ws_cell like = {0};
+		size_t first = 0, end;
+
+		if (def->where_column && column < 0)
+			return false;
+		while (column >= 0 && first < cells.sheet->rows &&
+		       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
+			first++;
+		if (first < cells.sheet->rows && same >= 0)
+			like = ws_table_cells(t, first)[same];
+		end = first;
+		while (end < cells.sheet->rows &&
+		       (column < 0 || ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
+		       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
+			end++;
+		cells.first = (uint32_t)(WS_XLSX_ROW_DATA + first);
+		cells.last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
+		if (end <= first)
+			return false;
+	} else {
+		cells.first = WS_XLSX_ROW_DATA;
+		cells.last = (uint32_t)(WS_XLSX_ROW_DATA + cells.sheet->rows - 1);
+	}
+	if (cells.last - cells.first + 1 < def->min_rows)
+		return false;
+	if (cells.last - cells.first >= def->max_rows)
+		cells.last = cells.first + def->max_rows - 1;
 	category = find_column(&cells, def->category);
 	/* One unit for all compared columns: the largest of their units. */
 	for (size_t i = 0; values[i]; i++) {
@@ -393,10 +379,10 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	 * agrees with the cells.
 	 */
 	const size_t size = sizeof(title);
-	const struct ws_table *t = cells.sheet->table;
-	int column = def->same_column ? column_of(&cells, def->same_column) : -1;
+	const int same_column = def->same_column ? column_of(&cells, def->same_column) : -1;
 	const struct ws_cell *same =
-	        column < 0 ? NULL : &ws_table_cells(t, cells.first - WS_XLSX_ROW_DATA)[column];
+	        same_column < 0 ? NULL
+	                        : &ws_table_cells(t, cells.first - WS_XLSX_ROW_DATA)[same_column];
 
 	if (same && same->type == WS_CELL_TEXT)
 		snprintf(title, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);

@@ -227,120 +227,6 @@ static bool has_number(const struct ws_cell *cell)
 	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
 }
 
-static void add_lines(struct ws_xlsx_front *f)
-{
-	const struct ws_table *t = f->t;
-	struct ws_page_columns columns;
-	struct ws_shown_column *shown;
-	size_t *at;
-
-	WS_NEW(&f->x->arena, shown, t->def->ncolumns);
-	WS_NEW(&f->x->arena, at, t->def->ncolumns);
-	ws_display_page(t->def, &columns);
-	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
-		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];
-
-		end = ws_display_section_end(t, &columns, begin);
-		/* the first screen shows these better */
-		static const char *const above[] = {"GPU time by class", "Top kernels",
-		                                    "Why the device is idle", "What to do"};
-		bool is_above = false;
-
-		for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++)
-			is_above |= f->x->report->page && ws_cell_is(&section, above[i]);
-		if (is_above)
-			continue;
-		front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
-		for (size_t c = 0; c < t->def->ncolumns; c++)
-			ws_display_section_column(t, c, begin, end, &shown[c]);
-
-		/* Columns have heads, from B on, if a line has several numbers. */
-		size_t n = 0, most = 0;
-
-		for (size_t c = 0; c < t->def->ncolumns; c++)
-			for (size_t r = begin; r < end; r++)
-				if (has_number(&ws_table_cells(t, r)[c])) {
-					at[n++] = c;
-					break;
-				}
-		for (size_t r = begin; r < end; r++) {
-			size_t numbers = 0;
-
-			for (size_t i = 0; i < n; i++)
-				numbers += has_number(&ws_table_cells(t, r)[at[i]]);
-			most = numbers > most ? numbers : most;
-		}
-		n = most > 1 ? n : 0;
-		for (size_t i = 0; i < n; i++)
-			ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)(1 + i),
-			                shown[at[i]].title, t->def->columns[at[i]].type);
-		f->row += n > 0;
-		for (size_t r = begin; r < end; r++) {
-			const struct ws_cell *cells = ws_table_cells(t, r);
-			const struct ws_cell *text = &cells[columns.text],
-			                     *item = &cells[columns.item];
-			uint16_t first = (uint16_t)(1 + n); /* the column of the text */
-
-			/* the only number of a line, in B with its unit in C */
-			for (size_t c = 0; c < t->def->ncolumns && !n && first == 1; c++) {
-				if (!has_number(&cells[c]))
-					continue;
-				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c],
-				              WS_XLSX_CELL);
-				ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
-				              f->x->styles[WS_XLSX_SOURCE]);
-				first = 3;
-			}
-
-			const double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
-			size_t lines = 1, digits = 0;
-
-			/* a fact that is a whole number is stored as a number; a cell holds 15
-			 * digits */
-			while (text->type == WS_CELL_TEXT && digits < text->text.len &&
-			       text->text.ptr[digits] >= '0' && text->text.ptr[digits] <= '9')
-				digits++;
-			for (size_t i = 0; i < n; i++)
-				ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)(1 + i),
-				              &cells[at[i]], &shown[at[i]], WS_XLSX_CELL);
-			if (ws_cell_is(&section, "Workload") && digits &&
-			    digits == text->text.len && digits < 16) {
-				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
-				struct ws_cell number;
-
-				ws_cell_set_int(&number, strtoll(text->text.ptr, NULL, 10));
-				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &number, &count,
-				              WS_XLSX_CELL);
-			} else if (text->type == WS_CELL_TEXT && text->text.len) {
-				ws__xlsx_try(f->x,
-				             worksheet_merge_range(f->sheet, f->row, first, f->row,
-				                                   FRONT_LAST, "",
-				                                   f->x->styles[WS_XLSX_LABEL]));
-				ws__xlsx_words(f->x, f->sheet, f->row, first, text,
-				               f->x->styles[WS_XLSX_LABEL]);
-				lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
-			}
-			if (item->type == WS_CELL_TEXT) {
-				ws__xlsx_words(f->x, f->sheet, f->row, 0, item,
-				               f->x->styles[WS_XLSX_LABEL]);
-				const size_t own =
-				        ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
-
-				lines = own > lines ? own : lines;
-			}
-			lines = lines < LINES_MAX ? lines : LINES_MAX;
-			if (lines > 1)
-				set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
-			f->row++;
-		}
-	}
-	if (t->not_recorded)
-		put_words(f, ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
-		          WS_XLSX_MISSING);
-	for (size_t i = 0; i < t->nnotes; i++)
-		put_words(f, t->notes[i], WS_XLSX_NOTE);
-}
-
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet, .t = s->table};
@@ -421,7 +307,114 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		}
 		front_table(&f, ws_front_kernels(page, KERNEL_ROWS));
 	}
-	add_lines(&f);
+	const struct ws_table *t = f.t;
+	struct ws_page_columns columns;
+	struct ws_shown_column *shown;
+	size_t *at;
+
+	WS_NEW(&x->arena, shown, t->def->ncolumns);
+	WS_NEW(&x->arena, at, t->def->ncolumns);
+	ws_display_page(t->def, &columns);
+	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
+		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];
+
+		end = ws_display_section_end(t, &columns, begin);
+		/* the first screen shows these better */
+		static const char *const above[] = {"GPU time by class", "Top kernels",
+		                                    "Why the device is idle", "What to do"};
+		bool is_above = false;
+
+		for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++)
+			is_above |= x->report->page && ws_cell_is(&section, above[i]);
+		if (is_above)
+			continue;
+		front_section(&f, ws__xlsx_format(x, "%.*s", WS_CELL_SHOWN(&section)));
+		for (size_t c = 0; c < t->def->ncolumns; c++)
+			ws_display_section_column(t, c, begin, end, &shown[c]);
+
+		/* Columns have heads, from B on, if a line has several numbers. */
+		size_t n = 0, most = 0;
+
+		for (size_t c = 0; c < t->def->ncolumns; c++)
+			for (size_t r = begin; r < end; r++)
+				if (has_number(&ws_table_cells(t, r)[c])) {
+					at[n++] = c;
+					break;
+				}
+		for (size_t r = begin; r < end; r++) {
+			size_t numbers = 0;
+
+			for (size_t i = 0; i < n; i++)
+				numbers += has_number(&ws_table_cells(t, r)[at[i]]);
+			most = numbers > most ? numbers : most;
+		}
+		n = most > 1 ? n : 0;
+		for (size_t i = 0; i < n; i++)
+			ws__xlsx_header(x, f.sheet, f.row, (uint16_t)(1 + i), shown[at[i]].title,
+			                t->def->columns[at[i]].type);
+		f.row += n > 0;
+		for (size_t r = begin; r < end; r++) {
+			const struct ws_cell *cells = ws_table_cells(t, r);
+			const struct ws_cell *text = &cells[columns.text],
+			                     *item = &cells[columns.item];
+			uint16_t first = (uint16_t)(1 + n); /* the column of the text */
+
+			/* the only number of a line, in B with its unit in C */
+			for (size_t c = 0; c < t->def->ncolumns && !n && first == 1; c++) {
+				if (!has_number(&cells[c]))
+					continue;
+				ws__xlsx_cell(x, f.sheet, f.row, 1, &cells[c], &shown[c],
+				              WS_XLSX_CELL);
+				ws__xlsx_text(x, f.sheet, f.row, 2, shown[c].unit,
+				              x->styles[WS_XLSX_SOURCE]);
+				first = 3;
+			}
+
+			const double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
+			size_t lines = 1, digits = 0;
+
+			/* a fact that is a whole number is stored as a number; a cell holds 15
+			 * digits */
+			while (text->type == WS_CELL_TEXT && digits < text->text.len &&
+			       text->text.ptr[digits] >= '0' && text->text.ptr[digits] <= '9')
+				digits++;
+			for (size_t i = 0; i < n; i++)
+				ws__xlsx_cell(x, f.sheet, f.row, (uint16_t)(1 + i), &cells[at[i]],
+				              &shown[at[i]], WS_XLSX_CELL);
+			if (ws_cell_is(&section, "Workload") && digits &&
+			    digits == text->text.len && digits < 16) {
+				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
+				struct ws_cell number;
+
+				ws_cell_set_int(&number, strtoll(text->text.ptr, NULL, 10));
+				ws__xlsx_cell(x, f.sheet, f.row, 1, &number, &count, WS_XLSX_CELL);
+			} else if (text->type == WS_CELL_TEXT && text->text.len) {
+				ws__xlsx_try(x, worksheet_merge_range(f.sheet, f.row, first, f.row,
+				                                      FRONT_LAST, "",
+				                                      x->styles[WS_XLSX_LABEL]));
+				ws__xlsx_words(x, f.sheet, f.row, first, text,
+				               x->styles[WS_XLSX_LABEL]);
+				lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
+			}
+			if (item->type == WS_CELL_TEXT) {
+				ws__xlsx_words(x, f.sheet, f.row, 0, item,
+				               x->styles[WS_XLSX_LABEL]);
+				const size_t own =
+				        ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
+
+				lines = own > lines ? own : lines;
+			}
+			lines = lines < LINES_MAX ? lines : LINES_MAX;
+			if (lines > 1)
+				set_height(&f, f.row, WS_XLSX_ROW_POINTS * (double)lines);
+			f.row++;
+		}
+	}
+	if (t->not_recorded)
+		put_words(&f, ws__xlsx_format(x, "Not recorded: %s", t->not_recorded),
+		          WS_XLSX_MISSING);
+	for (size_t i = 0; i < t->nnotes; i++)
+		put_words(&f, t->notes[i], WS_XLSX_NOTE);
 	s->below = f.row;
 	front_end(&f);
 }

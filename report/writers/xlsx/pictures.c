@@ -361,127 +361,123 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 #define EACH_MOST      40 /* bars of a chart */
 #define EACH_ROWS_MORE 5  /* rows of a chart for its title and axis */
 
-/* Rows [begin, end) of the page, which have one axis; their cells stand beside the page. */
-static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                          size_t begin, size_t end)
-{
-	const struct ws_page *page = x->report->page;
-	const struct ws_page_row_part *parts[WS_FRONT_PARTS];
-	const size_t nparts = ws_front_parts(page, parts);
-	const uint32_t n = (uint32_t)(end - begin), height = n + n / 2 + EACH_ROWS_MORE;
-	const char *group = page->row[begin].group;
-	lxw_chart *chart =
-	        new_chart(x, LXW_CHART_BAR_STACKED,
-	                  ws__xlsx_format(x, "%s%s%s", group, *group ? ": " : "", page->rows_what));
-	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
-	struct ws_shown_column shown;
-	double most_ns = 0, high_ns = 0;
-
-	for (size_t i = begin; i < end; i++) {
-		most_ns = fmax(most_ns, page->row[i].ns);
-		high_ns = fmax(high_ns, page->row[i].high_ns);
-	}
-	ws_front_times(most_ns, &shown);
-	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, shown.title, x->styles[WS_XLSX_SOURCE]);
-	for (size_t p = 0; p < nparts; p++) {
-		const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + p);
-		lxw_chart_fill fill = {.color = parts[p]->paint.light};
-		lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
-		lxw_chart_series *series = ws__xlsx_series(chart);
-
-		ws__xlsx_text(x, s->sheet, row, col, parts[p]->name, x->styles[WS_XLSX_SOURCE]);
-		chart_series_set_name(series, ws__xlsx_format(x, "%s", parts[p]->name));
-		chart_series_set_categories(series, s->name, row + 1, FRONT_DATA, row + n,
-		                            FRONT_DATA);
-		chart_series_set_values(series, s->name, row + 1, col, row + n, col);
-		chart_series_set_fill(series, &fill);
-		chart_series_set_line(series, &line);
-	}
-	for (size_t i = begin; i < end; i++) {
-		const struct ws_page_row *of = &page->row[i];
-		const uint32_t at = row + 1 + (uint32_t)(i - begin);
-
-		ws__xlsx_text(x, s->sheet, at, FRONT_DATA,
-		              ws__xlsx_format(x, "%s: %s", of->name, of->words),
-		              x->styles[WS_XLSX_SOURCE]);
-		for (size_t k = 0; k < of->nparts; k++) {
-			const size_t p = ws_front_part(parts, nparts, of->part[k].name);
-			struct ws_cell cell;
-
-			ws_cell_set_real(&cell, of->part[k].ns);
-			if (p < nparts)
-				ws__xlsx_cell(x, s->sheet, at, (uint16_t)(FRONT_DATA + 1 + p),
-				              &cell, &shown, WS_XLSX_CELL);
-		}
-	}
-
-	/* Error bars of the rows. All points of a series have the same error in libxlsxwriter, so
-	 * each end of a bar is a series whose only point, of length 0, ends the bars of its row.
-	 * Their cells stand from `col` on. */
-	const uint32_t first = row + 1, last = row + n;
-	lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + nparts);
-	lxw_chart_line line = {.color = 0x595959, .width = 1};
-
-	for (size_t i = begin; i < end; i++) {
-		const struct ws_page_row *of = &page->row[i];
-		const double error_ns[] = {of->ns - of->low_ns, of->high_ns - of->ns};
-
-		for (int is_up = 0; is_up < 2; is_up++) {
-			lxw_chart_series *series;
-
-			if (!(error_ns[is_up] > 0))
-				continue;
-			series = ws__xlsx_series(chart);
-			ws__xlsx_try(x,
-			             worksheet_write_number(s->sheet, first + (uint32_t)(i - begin),
-			                                    col, 0, x->styles[WS_XLSX_SOURCE]));
-			chart_series_set_categories(series, s->name, first, FRONT_DATA, last,
-			                            FRONT_DATA);
-			chart_series_set_values(series, s->name, first, col, last, col);
-			/* in a bar chart the library calls the values x */
-			chart_series_set_error_bars(series->x_error_bars,
-			                            LXW_CHART_ERROR_BAR_TYPE_FIXED,
-			                            error_ns[is_up] /
-			                                    ws_power_of_ten(shown.exponent));
-			chart_series_set_error_bars_direction(
-			        series->x_error_bars, is_up ? LXW_CHART_ERROR_BAR_DIR_PLUS
-			                                    : LXW_CHART_ERROR_BAR_DIR_MINUS);
-			chart_series_set_error_bars_line(series->x_error_bars, &line);
-			col++;
-		}
-	}
-	if (high_ns > most_ns)
-		chart_axis_set_max(chart->x_axis, high_ns / ws_power_of_ten(shown.exponent));
-	chart_set_series_gap(chart, 35);
-	chart_axis_set_min(chart->x_axis, 0);
-	chart_axis_set_name(chart->x_axis, ws__xlsx_format(x, "time (%s)", shown.unit));
-	chart_axis_set_name_font(chart->x_axis, &font);
-	chart_axis_set_num_font(chart->x_axis, &font);
-	chart_axis_set_num_font(chart->y_axis, &font);
-	chart_axis_set_num_format(chart->x_axis, "#,##0.##");
-	chart_axis_set_interval_unit(chart->y_axis, 1); /* each has its name */
-	chart_axis_set_reverse(chart->y_axis); /* the first on top, the numbers still below */
-	chart_axis_set_crossing_max(chart->y_axis);
-	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
-	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, height,
-	                     "Stacked bar chart: a bar for each, its time by parts");
-	return row + height;
-}
-
 uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	const struct ws_page *page = x->report->page;
 	const struct ws_page_row_part *parts[WS_FRONT_PARTS];
 	const size_t n = page->nrows < EACH_MOST ? page->nrows : EACH_MOST;
-	size_t nparts;
+	const size_t nparts = ws_front_parts(page, parts);
 
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		for (end = begin + 1;
 		     end < n && !strcmp(page->row[end].group, page->row[begin].group);)
 			end++;
-		row = add_group(x, s, row, begin, end);
+
+		/* rows [begin, end) have one axis; their cells stand beside the page */
+		const uint32_t nbars = (uint32_t)(end - begin),
+		               height = nbars + nbars / 2 + EACH_ROWS_MORE;
+		const char *group = page->row[begin].group;
+		lxw_chart *chart = new_chart(x, LXW_CHART_BAR_STACKED,
+		                             ws__xlsx_format(x, "%s%s%s", group, *group ? ": " : "",
+		                                             page->rows_what));
+		lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+		struct ws_shown_column shown;
+		double most_ns = 0, high_ns = 0;
+
+		for (size_t i = begin; i < end; i++) {
+			most_ns = fmax(most_ns, page->row[i].ns);
+			high_ns = fmax(high_ns, page->row[i].high_ns);
+		}
+		ws_front_times(most_ns, &shown);
+		ws__xlsx_text(x, s->sheet, row, FRONT_DATA, shown.title, x->styles[WS_XLSX_SOURCE]);
+		for (size_t p = 0; p < nparts; p++) {
+			const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + p);
+			lxw_chart_fill fill = {.color = parts[p]->paint.light};
+			lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
+			lxw_chart_series *series = ws__xlsx_series(chart);
+
+			ws__xlsx_text(x, s->sheet, row, col, parts[p]->name,
+			              x->styles[WS_XLSX_SOURCE]);
+			chart_series_set_name(series, ws__xlsx_format(x, "%s", parts[p]->name));
+			chart_series_set_categories(series, s->name, row + 1, FRONT_DATA,
+			                            row + nbars, FRONT_DATA);
+			chart_series_set_values(series, s->name, row + 1, col, row + nbars, col);
+			chart_series_set_fill(series, &fill);
+			chart_series_set_line(series, &line);
+		}
+		for (size_t i = begin; i < end; i++) {
+			const struct ws_page_row *of = &page->row[i];
+			const uint32_t at = row + 1 + (uint32_t)(i - begin);
+
+			ws__xlsx_text(x, s->sheet, at, FRONT_DATA,
+			              ws__xlsx_format(x, "%s: %s", of->name, of->words),
+			              x->styles[WS_XLSX_SOURCE]);
+			for (size_t k = 0; k < of->nparts; k++) {
+				const size_t p = ws_front_part(parts, nparts, of->part[k].name);
+				struct ws_cell cell;
+
+				ws_cell_set_real(&cell, of->part[k].ns);
+				if (p < nparts)
+					ws__xlsx_cell(x, s->sheet, at,
+					              (uint16_t)(FRONT_DATA + 1 + p), &cell, &shown,
+					              WS_XLSX_CELL);
+			}
+		}
+
+		/* Error bars of the rows. All points of a series have the same error in
+		 * libxlsxwriter, so each end of a bar is a series whose only point, of length 0,
+		 * ends the bars of its row. Their cells stand from `col` on. */
+		const uint32_t first = row + 1, last = row + nbars;
+		lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + nparts);
+		lxw_chart_line line = {.color = 0x595959, .width = 1};
+
+		for (size_t i = begin; i < end; i++) {
+			const struct ws_page_row *of = &page->row[i];
+			const double error_ns[] = {of->ns - of->low_ns, of->high_ns - of->ns};
+
+			for (int is_up = 0; is_up < 2; is_up++) {
+				lxw_chart_series *series;
+
+				if (!(error_ns[is_up] > 0))
+					continue;
+				series = ws__xlsx_series(chart);
+				ws__xlsx_try(x, worksheet_write_number(
+				                        s->sheet, first + (uint32_t)(i - begin),
+				                        col, 0, x->styles[WS_XLSX_SOURCE]));
+				chart_series_set_categories(series, s->name, first, FRONT_DATA,
+				                            last, FRONT_DATA);
+				chart_series_set_values(series, s->name, first, col, last, col);
+				/* in a bar chart the library calls the values x */
+				chart_series_set_error_bars(
+				        series->x_error_bars, LXW_CHART_ERROR_BAR_TYPE_FIXED,
+				        error_ns[is_up] / ws_power_of_ten(shown.exponent));
+				chart_series_set_error_bars_direction(
+				        series->x_error_bars,
+				        is_up ? LXW_CHART_ERROR_BAR_DIR_PLUS
+				              : LXW_CHART_ERROR_BAR_DIR_MINUS);
+				chart_series_set_error_bars_line(series->x_error_bars, &line);
+				col++;
+			}
+		}
+		if (high_ns > most_ns)
+			chart_axis_set_max(chart->x_axis,
+			                   high_ns / ws_power_of_ten(shown.exponent));
+		chart_set_series_gap(chart, 35);
+		chart_axis_set_min(chart->x_axis, 0);
+		chart_axis_set_name(chart->x_axis, ws__xlsx_format(x, "time (%s)", shown.unit));
+		chart_axis_set_name_font(chart->x_axis, &font);
+		chart_axis_set_num_font(chart->x_axis, &font);
+		chart_axis_set_num_font(chart->y_axis, &font);
+		chart_axis_set_num_format(chart->x_axis, "#,##0.##");
+		chart_axis_set_interval_unit(chart->y_axis, 1); /* each has its name */
+		chart_axis_set_reverse(
+		        chart->y_axis); /* the first on top, the numbers still below */
+		chart_axis_set_crossing_max(chart->y_axis);
+		chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+		ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, height,
+		                     "Stacked bar chart: a bar for each, its time by parts");
+		row += height;
 	}
-	nparts = ws_front_parts(page, parts);
 	if (n && nparts > 1) {
 		/* "■ forward  ■ backward": the colours of all these charts. A legend of the charts
 		 * would have the error bars, too. */

@@ -168,89 +168,6 @@ static unsigned row_level(const struct ws_xlsx_sheet *s, size_t row)
 	return level < OUTLINE_LEVELS ? level : OUTLINE_LEVELS;
 }
 
-static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	const struct ws_table *t = s->table;
-	uint32_t row = WS_XLSX_ROW_DATA;
-	const bool is_tree = s->view.column[0].is_tree;
-	unsigned open = 0;
-
-	if (is_tree) {
-		/* The deepest level that is open at first: as much as a reader takes in. */
-		size_t at_level[OUTLINE_LEVELS + 1] = {0}, sum = 0;
-
-		for (size_t r = 0; r < s->rows; r++)
-			at_level[row_level(s, r)]++;
-		while (open < OUTLINE_LEVELS &&
-		       (sum += at_level[open]) + at_level[open + 1] <= OUTLINE_ROWS)
-			open++;
-	}
-
-	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
-	for (size_t r = 0; r < s->rows; r++, row++) {
-		/* A row is as high as its longest text that wraps. */
-		size_t lines = 1;
-
-		for (uint16_t c = 0; c < l->seen; c++) {
-			const struct ws_cell *cell =
-			        &ws_table_cells(t, r)[l->view->column[c].index];
-
-			if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
-				continue;
-			size_t n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
-			lines = n > lines ? n : lines;
-		}
-		double height = (double)(lines < READING_LINES ? lines : READING_LINES) *
-		                WS_XLSX_ROW_POINTS;
-
-		if (is_tree) {
-			unsigned level = row_level(s, r);
-			unsigned next = r + 1 < s->rows ? row_level(s, r + 1) : 0;
-			lxw_row_col_options options = {.hidden = level > open,
-			                               .level = (uint8_t)level,
-			                               .collapsed = level <= open && next > open};
-
-			if (level || next)
-				ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL,
-				                                      &options));
-			else if (height > WS_XLSX_ROW_POINTS)
-				ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
-		} else if (height > WS_XLSX_ROW_POINTS)
-			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
-
-		const struct ws_cell *cells = ws_table_cells(t, r);
-		char label[WS_VIEW_LABEL];
-		struct ws_cell own;
-		unsigned depth;
-
-		for (uint16_t c = 0; c < l->n; c++) {
-			const struct ws_view_column *column = &l->view->column[c];
-
-			if (column->is_tree) {
-				ws_view_label(l->view, cells, label, &depth);
-				ws__xlsx_indented(x, s->sheet, row, c, label, depth);
-				continue;
-			}
-			ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
-			              &column->shown,
-			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
-		}
-	}
-	/* The first column says that it is the total, where the table does not. */
-	for (uint16_t c = 0; t->totals && c < l->n; c++) {
-		const struct ws_view_column *column = &l->view->column[c];
-		const struct ws_cell *cell = &t->totals[column->index];
-
-		if (!c && cell->type == WS_CELL_EMPTY)
-			ws__xlsx_text(x, s->sheet, row, c, "Total",
-			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
-			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
-		else
-			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown,
-			              WS_XLSX_CELL_TOTAL);
-	}
-}
-
 static void write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
                        uint32_t *row, const char *text)
 {
@@ -258,76 +175,9 @@ static void write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct 
 	                   WS_XLSX_NOTE);
 }
 
-static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
-                            uint32_t row)
-{
-	const struct ws_table *t = s->table;
-
-	if (t->nnotes == t->nheadline_notes && !x->big_integers && !x->cut_texts &&
-	    s->rows == t->nrows && !s->view.constants)
-		return row;
-	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
-	if (s->rows < t->nrows)
-		write_note(x, s, l, &row,
-		           ws__xlsx_format(x,
-		                           "This sheet has the first %zu of %zu rows. All rows are "
-		                           "in the CSV file …-%s.csv beside this workbook.",
-		                           s->rows, t->nrows, t->def->name));
-	if (x->big_integers)
-		write_note(x, s, l, &row,
-		           ws__xlsx_format(x,
-		                           "Numbers beyond 2^53 are shown as text (%zu of them): a "
-		                           "spreadsheet would round them.",
-		                           x->big_integers));
-	if (x->cut_texts)
-		write_note(x, s, l, &row,
-		           ws__xlsx_format(x,
-		                           "Texts over 32,767 characters, a cell's limit, end in … "
-		                           "(%zu of them). CSV and JSON have them whole.",
-		                           x->cut_texts));
-	if (s->view.constants)
-		write_note(x, s, l, &row,
-		           ws__xlsx_format(x, "Same in all rows: %s.", s->view.constants));
-	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
-		write_note(x, s, l, &row, t->notes[i]);
-	return row;
-}
-
-static void set_page(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
-                     double chart_pixels)
-{
-	uint16_t last = (uint16_t)(l->seen - 1);
-	double seen = 0;
-
-	if (last < l->last_paragraph_col)
-		last = l->last_paragraph_col;
-	/* to the column in which the charts end, which stand at the left edge */
-	for (uint16_t c = 0; chart_pixels > 0; c++) {
-		last = last < c ? c : last;
-		if (c < l->seen || c >= l->n)
-			chart_pixels -= 7 * (c < l->n ? l->widths[c] : 8.43) + 5;
-	}
-	if (x->report->ntables > 1 &&
-	    WS_NAME_IS_ONE_OF(ws_bytes_of(s->table->def->name), not_on_paper)) {
-		ws__xlsx_leave_off_paper(x, s->sheet);
-		return;
-	}
-	if (x->report->ntables > 1 && s->rows > PAPER_ROWS)
-		ws__xlsx_page_setup(x, s->sheet, WS_XLSX_ROW_DATA + PAPER_ROWS - 1, last,
-		                    ws__xlsx_format(x, ": %d of %zu rows", PAPER_ROWS, s->rows));
-	else
-		ws__xlsx_page_setup(x, s->sheet, s->below, last, "");
-	for (uint16_t c = 0; c <= last; c++)
-		seen += c < l->n ? (c < l->seen ? l->widths[c] : 0) : 8.43;
-	if (seen <= WS_XLSX_PORTRAIT * 0.7)
-		worksheet_set_portrait(s->sheet);
-	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
-}
-
 static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
-	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
 	char shown_title[WS_DISPLAY_TITLE];
 
 	/* Details are folded into one group; keys stay on the screen. */
@@ -369,7 +219,88 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	for (uint16_t c = 0; c < l->n; c++)
 		ws__xlsx_header(x, s->sheet, WS_XLSX_ROW_HEADER, c, l->view->column[c].shown.title,
 		                def_of(l, c)->type);
-	write_cells(x, s, l);
+	/* the cells */
+	const bool is_tree = s->view.column[0].is_tree;
+	unsigned open = 0;
+
+	if (is_tree) {
+		/* The deepest level that is open at first: as much as a reader takes in. */
+		size_t at_level[OUTLINE_LEVELS + 1] = {0}, sum = 0;
+
+		for (size_t r = 0; r < s->rows; r++)
+			at_level[row_level(s, r)]++;
+		while (open < OUTLINE_LEVELS &&
+		       (sum += at_level[open]) + at_level[open + 1] <= OUTLINE_ROWS)
+			open++;
+	}
+
+	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
+	for (size_t r = 0; r < s->rows; r++) {
+		const uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + r);
+		/* A row is as high as its longest text that wraps. */
+		size_t nlines = 1;
+
+		for (uint16_t c = 0; c < l->seen; c++) {
+			const struct ws_cell *cell =
+			        &ws_table_cells(t, r)[l->view->column[c].index];
+
+			if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
+				continue;
+			size_t n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
+			nlines = n > nlines ? n : nlines;
+		}
+		double height = (double)(nlines < READING_LINES ? nlines : READING_LINES) *
+		                WS_XLSX_ROW_POINTS;
+
+		if (is_tree) {
+			unsigned level = row_level(s, r);
+			unsigned next = r + 1 < s->rows ? row_level(s, r + 1) : 0;
+			lxw_row_col_options options = {.hidden = level > open,
+			                               .level = (uint8_t)level,
+			                               .collapsed = level <= open && next > open};
+
+			if (level || next)
+				ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL,
+				                                      &options));
+			else if (height > WS_XLSX_ROW_POINTS)
+				ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+		} else if (height > WS_XLSX_ROW_POINTS)
+			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+
+		const struct ws_cell *cells = ws_table_cells(t, r);
+		char label[WS_VIEW_LABEL];
+		struct ws_cell own;
+		unsigned depth;
+
+		for (uint16_t c = 0; c < l->n; c++) {
+			const struct ws_view_column *column = &l->view->column[c];
+
+			if (column->is_tree) {
+				ws_view_label(l->view, cells, label, &depth);
+				ws__xlsx_indented(x, s->sheet, row, c, label, depth);
+				continue;
+			}
+			ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
+			              &column->shown,
+			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
+		}
+	}
+	uint32_t below = (uint32_t)(WS_XLSX_ROW_DATA + s->rows);
+
+	/* The first column says that it is the total, where the table does not. */
+	for (uint16_t c = 0; t->totals && c < l->n; c++) {
+		const struct ws_view_column *column = &l->view->column[c];
+		const struct ws_cell *cell = &t->totals[column->index];
+
+		if (!c && cell->type == WS_CELL_EMPTY)
+			ws__xlsx_text(x, s->sheet, below, c, "Total",
+			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
+			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
+		else
+			ws__xlsx_cell(x, s->sheet, below, c, cell, &column->shown,
+			              WS_XLSX_CELL_TOTAL);
+	}
+	below += t->totals ? 1 : 0;
 	if (s->rows) {
 		lxw_row_t first = WS_XLSX_ROW_DATA, last = (lxw_row_t)(first + s->rows - 1);
 
@@ -436,12 +367,65 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
 	}
 	if (t->not_recorded)
-		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
+		ws__xlsx_not_recorded(x, s, below++, l->last_paragraph_col, l->paragraph_width);
 	else if (!t->nrows)
-		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
-	s->below = write_notes(x, s, l, row + 1);
+		ws__xlsx_text(x, s->sheet, below++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
+	below++;
+	if (t->nnotes != t->nheadline_notes || x->big_integers || x->cut_texts ||
+	    s->rows != t->nrows || s->view.constants)
+		ws__xlsx_text(x, s->sheet, below++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
+	if (s->rows < t->nrows)
+		write_note(x, s, l, &below,
+		           ws__xlsx_format(x,
+		                           "This sheet has the first %zu of %zu rows. All rows are "
+		                           "in the CSV file …-%s.csv beside this workbook.",
+		                           s->rows, t->nrows, t->def->name));
+	if (x->big_integers)
+		write_note(x, s, l, &below,
+		           ws__xlsx_format(x,
+		                           "Numbers beyond 2^53 are shown as text (%zu of them): a "
+		                           "spreadsheet would round them.",
+		                           x->big_integers));
+	if (x->cut_texts)
+		write_note(x, s, l, &below,
+		           ws__xlsx_format(x,
+		                           "Texts over 32,767 characters, a cell's limit, end in … "
+		                           "(%zu of them). CSV and JSON have them whole.",
+		                           x->cut_texts));
+	if (s->view.constants)
+		write_note(x, s, l, &below,
+		           ws__xlsx_format(x, "Same in all rows: %s.", s->view.constants));
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
+		write_note(x, s, l, &below, t->notes[i]);
+	s->below = below;
 	double chart = ws__xlsx_add_own_charts(x, s, &s->below);
-	set_page(x, s, l, chart);
+	/* the page on paper */
+	uint16_t last = (uint16_t)(l->seen - 1);
+	double seen = 0;
+
+	if (last < l->last_paragraph_col)
+		last = l->last_paragraph_col;
+	/* to the column in which the charts end, which stand at the left edge */
+	for (uint16_t c = 0; chart > 0; c++) {
+		last = last < c ? c : last;
+		if (c < l->seen || c >= l->n)
+			chart -= 7 * (c < l->n ? l->widths[c] : 8.43) + 5;
+	}
+	if (x->report->ntables > 1 &&
+	    WS_NAME_IS_ONE_OF(ws_bytes_of(s->table->def->name), not_on_paper)) {
+		ws__xlsx_leave_off_paper(x, s->sheet);
+		return;
+	}
+	if (x->report->ntables > 1 && s->rows > PAPER_ROWS)
+		ws__xlsx_page_setup(x, s->sheet, WS_XLSX_ROW_DATA + PAPER_ROWS - 1, last,
+		                    ws__xlsx_format(x, ": %d of %zu rows", PAPER_ROWS, s->rows));
+	else
+		ws__xlsx_page_setup(x, s->sheet, s->below, last, "");
+	for (uint16_t c = 0; c <= last; c++)
+		seen += c < l->n ? (c < l->seen ? l->widths[c] : 0) : 8.43;
+	if (seen <= WS_XLSX_PORTRAIT * 0.7)
+		worksheet_set_portrait(s->sheet);
+	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
 }
 
 /* --- the workbook ---------------------------------------------------------------------------- */
@@ -449,8 +433,53 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
-static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
+static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
 {
+	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
+	           x->path, lxw_strerror(x->failed));
+	return WS_OK;
+}
+
+/* Excel takes 255 characters; the library checks bytes. */
+#define PROPERTY_MAX 250
+
+static char *property(struct ws_xlsx *x, const char *text)
+{
+	const char *clean = ws__xlsx_clean(x, text, strlen(text));
+	char *copy = ws_arena_copy(&x->arena, clean, strlen(clean));
+	size_t n = PROPERTY_MAX;
+
+	if (strlen(copy) > n) {
+		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
+			n--;
+		copy[n] = '\0';
+	}
+	return copy;
+}
+
+/* Maximum memory of the library besides cells: to begin, and to compress. */
+#define WORKBOOK_BYTES ((size_t)16 << 20)
+
+static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
+{
+	ws_xroom(WORKBOOK_BYTES);
+	x->book = workbook_new(name);
+	if (!x->book)
+		ws_out_of_memory(sizeof(*x->book));
+	ws__xlsx_make_styles(x);
+
+	/* properties of the document */
+	int64_t seconds = x->report->created_ns / 1000000000;
+	lxw_doc_properties p = {0};
+	char author[] = "Warpsheet " WS_VERSION;
+
+	/* 0 would mean now, and the same trace shall make the same bytes */
+	p.created = seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds;
+	p.title = property(x, x->report->title);
+	p.subject = property(x, x->report->trace);
+	p.author = author;
+	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
+	WS_FORWARD(check(x, err));
 	if (x->report->page && x->report->page->is_comparison) {
 		snprintf(x->front.name, sizeof(x->front.name), "Summary");
 		x->front.sheet = workbook_add_worksheet(x->book, x->front.name);
@@ -469,9 +498,9 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		const char *wanted = x->report->tables[i]->def->sheet;
 		size_t len = 0;
 
-		for (const char *p = wanted; *p && len < WS_XLSX_SHEET_NAME_MAX; p++)
+		for (const char *c = wanted; *c && len < WS_XLSX_SHEET_NAME_MAX; c++)
 			s->name[len++] =
-			        isalnum((unsigned char)*p) || strchr("-_ .", *p) ? *p : '_';
+			        isalnum((unsigned char)*c) || strchr("-_ .", *c) ? *c : '_';
 		s->name[len] = '\0';
 		if (!len)
 			len = (size_t)snprintf(s->name, WS_XLSX_SHEET_NAME_MAX + 1, "sheet");
@@ -494,18 +523,8 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		s->sheet = workbook_add_worksheet(x->book, s->name);
 		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
 	}
-	return WS_OK;
-}
 
-static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
-{
-	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
-	           x->path, lxw_strerror(x->failed));
-	return WS_OK;
-}
-
-static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
-{
+	/* what is on them */
 	struct ws_page_columns columns;
 	int page = x->report->ntables && ws_display_page(x->report->tables[0]->def, &columns);
 
@@ -566,51 +585,7 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 		worksheet_activate(ws__xlsx_first(x)->sheet);
 		worksheet_set_first_sheet(ws__xlsx_first(x)->sheet);
 	}
-	return check(x, err);
-}
-
-/* Excel takes 255 characters; the library checks bytes. */
-#define PROPERTY_MAX 250
-
-static char *property(struct ws_xlsx *x, const char *text)
-{
-	const char *clean = ws__xlsx_clean(x, text, strlen(text));
-	char *copy = ws_arena_copy(&x->arena, clean, strlen(clean));
-	size_t n = PROPERTY_MAX;
-
-	if (strlen(copy) > n) {
-		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
-			n--;
-		copy[n] = '\0';
-	}
-	return copy;
-}
-
-/* Maximum memory of the library besides cells: to begin, and to compress. */
-#define WORKBOOK_BYTES ((size_t)16 << 20)
-
-static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
-{
-	ws_xroom(WORKBOOK_BYTES);
-	x->book = workbook_new(name);
-	if (!x->book)
-		ws_out_of_memory(sizeof(*x->book));
-	ws__xlsx_make_styles(x);
-
-	/* properties of the document */
-	int64_t seconds = x->report->created_ns / 1000000000;
-	lxw_doc_properties p = {0};
-	char author[] = "Warpsheet " WS_VERSION;
-
-	/* 0 would mean now, and the same trace shall make the same bytes */
-	p.created = seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds;
-	p.title = property(x, x->report->title);
-	p.subject = property(x, x->report->trace);
-	p.author = author;
-	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
 	WS_FORWARD(check(x, err));
-	WS_FORWARD(add_sheets(x, err));
-	WS_FORWARD(write_sheets(x, err));
 	ws_xroom(WORKBOOK_BYTES);
 	errno = 0;
 	lxw_error error = workbook_close(x->book);
