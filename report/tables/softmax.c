@@ -217,9 +217,14 @@ static bool holds_word(struct ws_bytes name, const char *const *words)
 	return false;
 }
 
-/* softmax_warp_forward<T, T, T, log2 of the elements, is it a LogSoftmax?, …> */
-static bool is_log_of_warp(struct ws_bytes name)
+/* Is it a log-softmax, by the name of an operation or kernel, and so a loss instead of
+ * attention? */
+static bool is_of_loss(struct ws_bytes name)
 {
+	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
+	                                    NULL};
+
+	/* softmax_warp_forward<T, T, T, log2 of the elements, is it a LogSoftmax?, …> */
 	static const char begin[] = "softmax_warp_forward<";
 	const char *at = memmem(name.ptr, name.len, begin, sizeof(begin) - 1);
 	const char *end = (const char *)name.ptr + name.len;
@@ -228,17 +233,8 @@ static bool is_log_of_warp(struct ws_bytes name)
 		at = memchr(at, ',', (size_t)(end - at));
 		at += at != NULL;
 	}
-	return at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1"));
-}
-
-/* Is it a log-softmax, by the name of an operation or kernel, and so a loss instead of
- * attention? */
-static bool is_of_loss(struct ws_bytes name)
-{
-	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
-	                                    NULL};
-
-	return holds_word(name, words) || is_log_of_warp(name);
+	return holds_word(name, words) ||
+	       (at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1")));
 }
 
 /* Adds an operation with its kernels to its part, and to the sums of its class in the whole
