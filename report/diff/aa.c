@@ -140,72 +140,6 @@ static void set_recordings(struct ws_cell *cell, unsigned n)
 		ws_cell_set_int(cell, n);
 }
 
-/* "Runs of one program vary by 0.8 %." */
-static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
-{
-	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
-	const int q = aa->present[STEP] ? STEP : GPU;
-	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
-	struct ws_arena *texts = &out->arena;
-
-	out->is_comparison = true;
-	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
-	out->source = report->trace;
-	if (isnan(aa->spread[q])) {
-		ws_page_say(out, "",
-		            "Two runs do not show how much runs vary: ", "record three or more",
-		            ".", NULL);
-	} else {
-		ws_page_say(out, "", "Runs of one program vary by ",
-		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
-		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
-		unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
-		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
-		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
-		            need ? " to detect 2 %." : "", NULL);
-	}
-	ws_page_say(out, "", "",
-	            ws_arena_format(texts, "%u of %u pairs", aa->pairs_called[q], aa->pairs),
-	            aa->pairs_called[q] ? " would be called different: false alarms."
-	                                : " would be called different: no false alarm.",
-	            NULL);
-
-	/* A bar for each run: the median of its steps, with the least and the most. */
-	const struct ws_side *side = aa->side;
-	size_t from = 0;
-
-	out->rows_title = ws_arena_format(texts, "Time of each run: %s", quantity_name(aa, q));
-	out->rows_what = "median, with least and most; all runs are of one program";
-	out->nrows = side->nrecordings < WS_PAGE_ROWS ? side->nrecordings : WS_PAGE_ROWS;
-	out->more_rows = side->nrecordings - out->nrows;
-	WS_NEW(texts, out->row, out->nrows);
-	for (size_t r = 0; r < out->nrows; from += side->steps[r++]) {
-		const struct ws_bytes name = ws_name_of_file(
-		        ws_texts_get(&aa->d->names.texts, side->recordings[r].name));
-		struct ws_page_row *row = &out->row[r];
-		const size_t n = side->steps[r];
-		double *values = ws_arena_array(texts, n, sizeof(*values));
-
-		row->group = "";
-		row->name = ws_arena_copy(texts, name.ptr, name.len);
-		memcpy(values, aa->values[q] + from, n * sizeof(*values));
-		row->ns = n ? ws_stat_median(values, n) : NAN;
-		row->low_ns = INFINITY;
-		row->high_ns = -INFINITY;
-		for (size_t i = 0; i < n; i++) {
-			row->low_ns = fmin(row->low_ns, values[i]);
-			row->high_ns = fmax(row->high_ns, values[i]);
-		}
-		row->words = n > 1 ? ws_arena_format(texts, "%s over %zu steps",
-		                                     ws_say_time_range(texts, row->ns, row->low_ns,
-		                                                       row->high_ns),
-		                                     n)
-		                   : ws_say_time(texts, row->ns);
-		ws_page_add_part(row, quantity_name(aa, q), row->ns,
-		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
-	}
-}
-
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	struct aa_context *aa = ctx;
@@ -351,8 +285,73 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);
 	enum ws_status status = ws_report_of_plan(&plan, out, err);
-	if (status == WS_OK)
-		make_first_screen(&aa, *out);
+	if (status == WS_OK) {
+		/* "Runs of one program vary by 0.8 %." */
+		struct ws_page *page = (*out)->page = ws_xarray(1, sizeof(*page));
+		const int q = aa.present[STEP] ? STEP : GPU;
+		struct ws_comparison c = predicted_comparison(aa.spread[q], 3);
+		struct ws_arena *texts = &page->arena;
+
+		page->is_comparison = true;
+		page->title = ws_arena_format(texts, "A/A test of %zu runs", aa.side->nrecordings);
+		page->source = (*out)->trace;
+		if (isnan(aa.spread[q])) {
+			ws_page_say(page, "", "Two runs do not show how much runs vary: ",
+			            "record three or more", ".", NULL);
+		} else {
+			ws_page_say(page, "", "Runs of one program vary by ",
+			            ws_say_percent(texts, 100 * aa.spread[q]),
+			            ": pass --run-noise ",
+			            ws_arena_format(texts, "%.3g", 100 * aa.spread[q]), ".", NULL);
+			unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+			ws_page_say(page, "",
+			            need ? "Record " : "They vary too much to detect 2 %.",
+			            need ? ws_arena_format(texts, "%u runs per side", need) : "",
+			            need ? " to detect 2 %." : "", NULL);
+		}
+		ws_page_say(page, "", "",
+		            ws_arena_format(texts, "%u of %u pairs", aa.pairs_called[q], aa.pairs),
+		            aa.pairs_called[q] ? " would be called different: false alarms."
+		                               : " would be called different: no false alarm.",
+		            NULL);
+
+		/* A bar for each run: the median of its steps, with the least and the most. */
+		const struct ws_side *side = aa.side;
+		size_t from = 0;
+
+		page->rows_title =
+		        ws_arena_format(texts, "Time of each run: %s", quantity_name(&aa, q));
+		page->rows_what = "median, with least and most; all runs are of one program";
+		page->nrows = side->nrecordings < WS_PAGE_ROWS ? side->nrecordings : WS_PAGE_ROWS;
+		page->more_rows = side->nrecordings - page->nrows;
+		WS_NEW(texts, page->row, page->nrows);
+		for (size_t r = 0; r < page->nrows; from += side->steps[r++]) {
+			const struct ws_bytes file = ws_name_of_file(
+			        ws_texts_get(&aa.d->names.texts, side->recordings[r].name));
+			struct ws_page_row *row = &page->row[r];
+			const size_t steps = side->steps[r];
+			double *values = ws_arena_array(texts, steps, sizeof(*values));
+
+			row->group = "";
+			row->name = ws_arena_copy(texts, file.ptr, file.len);
+			memcpy(values, aa.values[q] + from, steps * sizeof(*values));
+			row->ns = steps ? ws_stat_median(values, steps) : NAN;
+			row->low_ns = INFINITY;
+			row->high_ns = -INFINITY;
+			for (size_t i = 0; i < steps; i++) {
+				row->low_ns = fmin(row->low_ns, values[i]);
+				row->high_ns = fmax(row->high_ns, values[i]);
+			}
+			row->words = steps > 1 ? ws_arena_format(texts, "%s over %zu steps",
+			                                         ws_say_time_range(texts, row->ns,
+			                                                           row->low_ns,
+			                                                           row->high_ns),
+			                                         steps)
+			                       : ws_say_time(texts, row->ns);
+			ws_page_add_part(row, quantity_name(&aa, q), row->ns,
+			                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+		}
+	}
 	ws_arena_free(&aa.arena);
 	free(trace);
 	return status;

@@ -120,46 +120,6 @@ static const char *part_words(const struct answering *a, const struct ws_diff_pa
 /* Smaller changes, in percent of the step, are not given as reasons. */
 #define REASON_PERCENT 0.1
 
-/* Adds the largest change, and the largest opposite one. */
-static void say_main_change(const struct answering *a, const struct ws_diff_parts *parts)
-{
-	const struct ws_diff_part *most = NULL, *against = NULL;
-	const double whole = fmax(parts->whole_ns[0], parts->whole_ns[1]);
-
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < parts->n; i++) {
-			const struct ws_diff_part *p = &parts->part[i];
-			const struct ws_diff_part **to = pass ? &against : &most;
-			const double change = p->ns[1] - p->ns[0];
-
-			if (pass && (!most || change * (most->ns[1] - most->ns[0]) >= 0))
-				continue;
-			if (!*to || fabs(change) > fabs((*to)->ns[1] - (*to)->ns[0]))
-				*to = p;
-		}
-	if (!most || fabs(most->ns[1] - most->ns[0]) < whole * REASON_PERCENT / 100)
-		return;
-	if (against &&
-	    fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
-		against = NULL;
-	/* only classes of kernels are graded, not idle time and copies */
-	const struct ws_table *t = table_of(a, &ws_def_diff_classes);
-	const char *grade = "";
-
-	for (size_t i = 0; most->kind == WS_PART_CLASS && i < t->nrows; i++) {
-		const struct ws_cell *row = ws_table_cells(t, i);
-		const struct ws_cell *class = &row[WS_TC_diff_classes_class];
-
-		if (class->type == WS_CELL_TEXT && class->text.len == most->name.len &&
-		    !memcmp(class->text.ptr, most->name.ptr, most->name.len)) {
-			grade = copy(a, &row[WS_TC_diff_classes_grade]);
-			break;
-		}
-	}
-	ws_page_say(a->out, grade, "Why: ", part_words(a, most), against ? "; against it " : ".",
-	            against ? part_words(a, against) : "", against ? "." : "", NULL);
-}
-
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const bool by_steps = a->d->by_steps;
@@ -208,7 +168,43 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 			ws_page_say(a->out, "", begin, NULL);
 		return;
 	}
-	say_main_change(a, parts);
+	/* Adds the largest change, and the largest opposite one. */
+	const struct ws_diff_part *most = NULL, *against = NULL;
+	const double whole = fmax(parts->whole_ns[0], parts->whole_ns[1]);
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < parts->n; i++) {
+			const struct ws_diff_part *p = &parts->part[i];
+			const struct ws_diff_part **to = pass ? &against : &most;
+			const double change = p->ns[1] - p->ns[0];
+
+			if (pass && (!most || change * (most->ns[1] - most->ns[0]) >= 0))
+				continue;
+			if (!*to || fabs(change) > fabs((*to)->ns[1] - (*to)->ns[0]))
+				*to = p;
+		}
+	if (most && fabs(most->ns[1] - most->ns[0]) >= whole * REASON_PERCENT / 100) {
+		if (against &&
+		    fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
+			against = NULL;
+		/* only classes of kernels are graded, not idle time and copies */
+		const struct ws_table *t = table_of(a, &ws_def_diff_classes);
+		const char *of_class = "";
+
+		for (size_t i = 0; most->kind == WS_PART_CLASS && i < t->nrows; i++) {
+			const struct ws_cell *of = ws_table_cells(t, i);
+			const struct ws_cell *class = &of[WS_TC_diff_classes_class];
+
+			if (class->type == WS_CELL_TEXT && class->text.len == most->name.len &&
+			    !memcmp(class->text.ptr, most->name.ptr, most->name.len)) {
+				of_class = copy(a, &of[WS_TC_diff_classes_grade]);
+				break;
+			}
+		}
+		ws_page_say(a->out, of_class, "Why: ", part_words(a, most),
+		            against ? "; against it " : ".", against ? part_words(a, against) : "",
+		            against ? "." : "", NULL);
+	}
 
 	/* Adds the part of the change that kernels explain, if they changed. row: the row of their
 	 * time, NULL. */
@@ -238,10 +234,10 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
-	        [WS_PART_OPERATION] = "other operations",
-	        [WS_PART_CLASS] = "other kernels",         [WS_PART_GRAPHS] = "other kernels",
-	        [WS_PART_OVERLAP] = "other kernels",       [WS_PART_COPIES] = "other copies",
-	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
+	        [WS_PART_OPERATION] = "other operations", [WS_PART_CLASS] = "other kernels",
+	        [WS_PART_GRAPHS] = "other kernels",       [WS_PART_OVERLAP] = "other kernels",
+	        [WS_PART_COPIES] = "other copies",        [WS_PART_COMMUNICATION] = "communication",
+	        [WS_PART_IDLE] = "other waiting",
 	};
 
 	return names[kind];
@@ -258,44 +254,6 @@ static void add_bar(struct ws_page *out, const char *name, double change_ns)
 
 	out->change_bar[out->nchange_bars++] =
 	        (struct ws_change_bar){name, from, from + change_ns, false};
-}
-
-/* Adds bars for changes of 1 % of the step or more, largest first in each group; then the group's
- * rest. */
-static void add_bars(const struct answering *a, const struct ws_diff_parts *parts)
-{
-	struct ws_page *out = a->out;
-	const double *typical = parts->whole_ns;
-	const double least = BAR_LEAST * fmax(typical[0], typical[1]);
-
-	if (!(typical[0] > 0) || !(typical[1] > 0))
-		return;
-	WS_NEW(a->texts, out->change_bar, 2 * parts->n + 2);
-	out->change_bar[out->nchange_bars++] =
-	        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
-	for (size_t i = 0; i < parts->n;) {
-		const char *group = group_name(parts->part[i].kind);
-		const struct ws_diff_part *little = NULL;
-		double rest = 0;
-		size_t n = 0;
-
-		for (; i < parts->n && !strcmp(group_name(parts->part[i].kind), group); i++) {
-			const struct ws_diff_part *p = &parts->part[i];
-			const double change = p->ns[1] - p->ns[0];
-
-			if (fabs(change) >= least) {
-				add_bar(out, part_name(a, p), change);
-			} else if (change != 0) {
-				rest += change;
-				little = p;
-				n++;
-			}
-		}
-		if (rest != 0)
-			add_bar(out, n == 1 ? part_name(a, little) : group, rest);
-	}
-	out->change_bar[out->nchange_bars++] =
-	        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
 }
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -337,7 +295,39 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 		        ws_arena_format(a.texts, "Both ran on the CPU reference; no GPU ran.%s%s",
 		                        out->note ? " " : "", out->note ? out->note : "");
 	say_headline(&a, &parts);
-	add_bars(&a, &parts);
+	/* Adds bars for changes of 1 % of the step or more, largest first in each group; then the
+	 * group's rest. */
+	const double *typical = parts.whole_ns;
+	const double least = BAR_LEAST * fmax(typical[0], typical[1]);
+
+	if (typical[0] > 0 && typical[1] > 0) {
+		WS_NEW(a.texts, out->change_bar, 2 * parts.n + 2);
+		out->change_bar[out->nchange_bars++] =
+		        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
+		for (size_t i = 0; i < parts.n;) {
+			const char *group = group_name(parts.part[i].kind);
+			const struct ws_diff_part *little = NULL;
+			double rest = 0;
+			size_t n = 0;
+
+			for (; i < parts.n && !strcmp(group_name(parts.part[i].kind), group); i++) {
+				const struct ws_diff_part *p = &parts.part[i];
+				const double change = p->ns[1] - p->ns[0];
+
+				if (fabs(change) >= least) {
+					add_bar(out, part_name(&a, p), change);
+				} else if (change != 0) {
+					rest += change;
+					little = p;
+					n++;
+				}
+			}
+			if (rest != 0)
+				add_bar(out, n == 1 ? part_name(&a, little) : group, rest);
+		}
+		out->change_bar[out->nchange_bars++] =
+		        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
+	}
 
 	/* Adds the rows of both sides with the largest changes. */
 	const struct ws_table *t = table_of(&a, &ws_def_diff_ops);

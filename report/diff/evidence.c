@@ -38,69 +38,6 @@ static void add_place(struct evidence *e, struct ws_work_place *at, bool is_insi
 		                                                 : &at->calls_later);
 }
 
-static void look_at_kernels(struct evidence *e)
-{
-	struct ws_reader *c = e->c;
-
-	for (size_t i = 0; i < c->m->nconfigs; i++)
-		e->out->places[i].name = ws_reader_text(c, c->m->configs[i].name);
-	WS_EACH_KERNEL(c->rows, i, k) {
-		const uint32_t sample = ws_reader_sample(c, k->step);
-
-		add_place(e, &e->out->places[k->kind->config], sample != WS_NONE, k->start_ns);
-		e->out->untimed += !k->kind->timed;
-		e->has_fractions |= k->dur_ns % 1000 != 0;
-		if (sample == WS_NONE)
-			continue;
-		e->instant += k->kind->timed && !k->dur_ns;
-		/* the kernels of a graph have one launch */
-		e->launches += k->call == WS_NONE || k->call != e->last_call;
-		e->last_call = k->call;
-		if (k->start_ns + k->dur_ns > e->end_ns[sample]) {
-			e->end_ns[sample] = k->start_ns + k->dur_ns;
-			e->stream[sample] = c->m->configs[k->kind->config].stream;
-		}
-	}
-}
-
-static void look_at_ops(struct evidence *e, bool are_work)
-{
-	struct ws_reader *c = e->c;
-	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
-	const struct ws_op_tree *tree = &ops->tree;
-
-	for (size_t i = 0; i < ops->nconfigs && are_work; i++)
-		e->out->places[i].name = ws_reader_text(c, ops->configs[i].name);
-	for (uint32_t i = 0; i < tree->n; i++) {
-		const bool in_samples =
-		        ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i)) != WS_NONE;
-
-		e->ops += in_samples;
-		if (are_work)
-			add_place(e, &e->out->places[ops->config[i]], in_samples,
-			          tree->start_ns[i]);
-	}
-}
-
-/* How long after the end of its range the device works for the median step, and on which stream. */
-static void find_behind(struct evidence *e)
-{
-	const struct ws_recording *r = e->c->r;
-	double *behind = ws_xarray(r->nsamples + 1, sizeof(*behind));
-
-	for (size_t i = 0; i < r->nsamples && r->has_steps; i++) {
-		const struct ws_model_step *step = &e->c->m->steps[e->c->windows->window[i].step];
-		const int64_t end_ns = step->start_ns + step->total_ns;
-
-		if (e->end_ns[i] <= end_ns)
-			continue;
-		behind[i] = (double)(e->end_ns[i] - end_ns);
-		e->out->behind_stream = e->stream[i];
-	}
-	e->out->behind_ns = r->has_steps ? ws_stat_median(behind, r->nsamples) : 0;
-	free(behind);
-}
-
 /* --- peaks ----------------------------------------------------------------------------------- */
 
 /* Keeps the work that needs the largest share of its time at a peak of the device. */
@@ -135,48 +72,6 @@ static double highest_rate(const struct ws_device_peaks *peaks, const struct ws_
 	return 0;
 }
 
-/*
- * Algorithms such as Winograd's need fewer FLOPs than a convolution is counted with, and attention
- * with an unknown mask may. Bytes may be in a cache before an operation, and may stay in it after.
- * The peaks are those of the table, not those that the program reports.
- */
-static void look_at_peaks(struct evidence *e)
-{
-	const struct ws_model *m = e->c->m;
-	const struct ws_cost_groups *groups = ws_cost_groups_find(m, &e->c->sel);
-	double *products_ns = ws_xarray(m->ndevices + 1, sizeof(*products_ns)), steps_ns = 0;
-
-	for (size_t i = 0; i < groups->n; i++) {
-		const struct ws_cost_group *g = &groups->group[i];
-		const struct ws_device_peaks *peaks;
-
-		if (!g->by_name || g->device == WS_NONE || !m->devices[g->device].has_peaks)
-			continue;
-		peaks = &m->devices[g->device].peaks;
-		const double rate = highest_rate(peaks, g, m->texts[g->dtype]),
-		             bytes_per_s = peaks->value[WS_PEAK_MEMORY];
-		const double bytes = (double)g->bytes - 2 * MOST_CACHED * (double)g->calls;
-		const double flops = g->class == WS_TEXT_CONV              ? 0
-		                     : g->class != WS_TEXT_FUSED_ATTENTION ? (double)g->flops
-		                     : g->needed_unknown                   ? 0
-		                                                           : (double)g->needed;
-		const double needed_ns = rate > 0 ? 1e9 * flops / rate : 0;
-
-		products_ns[g->device] += needed_ns;
-		claim_peak(e, needed_ns, (double)g->gpu_ns, "The FLOPs", m->texts[g->name]);
-		if (bytes_per_s > 0)
-			claim_peak(e, 1e9 * bytes / bytes_per_s, (double)g->gpu_ns, "The bytes",
-			           m->texts[g->name]);
-	}
-	for (size_t i = 0; i < e->c->r->nsamples; i++)
-		steps_ns += (double)e->c->r->samples[i].step_ns;
-	for (size_t d = 0; d < m->ndevices; d++)
-		claim_peak(e, products_ns[d], steps_ns, "The FLOPs",
-		           e->c->r->has_steps ? ws_bytes_of("all steps")
-		                              : ws_bytes_of("the whole run"));
-	free(products_ns);
-}
-
 static double claimed_ns(const struct ws_model *m)
 {
 	const struct ws_bytes value = ws_model_fact(m, WS_CLAIMED_STEP);
@@ -202,11 +97,98 @@ void ws_reader_find_evidence(struct ws_reader *c)
 		e.end_ns[i] = INT64_MIN;
 	e.out->nplaces = c->r->has_host_ops ? c->m->cpu_ops.nconfigs : c->m->nconfigs;
 	e.out->places = ws_xarray(e.out->nplaces + 1, sizeof(*e.out->places));
-	if (!c->r->has_host_ops)
-		look_at_kernels(&e);
-	look_at_ops(&e, c->r->has_host_ops);
-	find_behind(&e);
-	look_at_peaks(&e);
+	if (!c->r->has_host_ops) {
+		for (size_t i = 0; i < c->m->nconfigs; i++)
+			e.out->places[i].name = ws_reader_text(c, c->m->configs[i].name);
+		WS_EACH_KERNEL(c->rows, i, k) {
+			const uint32_t sample = ws_reader_sample(c, k->step);
+
+			add_place(&e, &e.out->places[k->kind->config], sample != WS_NONE,
+			          k->start_ns);
+			e.out->untimed += !k->kind->timed;
+			e.has_fractions |= k->dur_ns % 1000 != 0;
+			if (sample == WS_NONE)
+				continue;
+			e.instant += k->kind->timed && !k->dur_ns;
+			/* the kernels of a graph have one launch */
+			e.launches += k->call == WS_NONE || k->call != e.last_call;
+			e.last_call = k->call;
+			if (k->start_ns + k->dur_ns > e.end_ns[sample]) {
+				e.end_ns[sample] = k->start_ns + k->dur_ns;
+				e.stream[sample] = c->m->configs[k->kind->config].stream;
+			}
+		}
+	}
+
+	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
+	const struct ws_op_tree *tree = &ops->tree;
+
+	for (size_t i = 0; i < ops->nconfigs && c->r->has_host_ops; i++)
+		e.out->places[i].name = ws_reader_text(c, ops->configs[i].name);
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const bool in_samples =
+		        ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i)) != WS_NONE;
+
+		e.ops += in_samples;
+		if (c->r->has_host_ops)
+			add_place(&e, &e.out->places[ops->config[i]], in_samples,
+			          tree->start_ns[i]);
+	}
+
+	/* How long after the end of its range the device works for the median step, and on which
+	 * stream. */
+	double *behind = ws_xarray(c->r->nsamples + 1, sizeof(*behind));
+
+	for (size_t i = 0; i < c->r->nsamples && c->r->has_steps; i++) {
+		const struct ws_model_step *step = &c->m->steps[c->windows->window[i].step];
+		const int64_t end_ns = step->start_ns + step->total_ns;
+
+		if (e.end_ns[i] <= end_ns)
+			continue;
+		behind[i] = (double)(e.end_ns[i] - end_ns);
+		e.out->behind_stream = e.stream[i];
+	}
+	e.out->behind_ns = c->r->has_steps ? ws_stat_median(behind, c->r->nsamples) : 0;
+	free(behind);
+
+	/*
+	 * Algorithms such as Winograd's need fewer FLOPs than a convolution is counted with, and
+	 * attention with an unknown mask may. Bytes may be in a cache before an operation, and may
+	 * stay in it after. The peaks are those of the table, not those that the program reports.
+	 */
+	const struct ws_model *m = c->m;
+	const struct ws_cost_groups *groups = ws_cost_groups_find(m, &c->sel);
+	double *products_ns = ws_xarray(m->ndevices + 1, sizeof(*products_ns)), steps_ns = 0;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct ws_cost_group *g = &groups->group[i];
+		const struct ws_device_peaks *peaks;
+
+		if (!g->by_name || g->device == WS_NONE || !m->devices[g->device].has_peaks)
+			continue;
+		peaks = &m->devices[g->device].peaks;
+		const double rate = highest_rate(peaks, g, m->texts[g->dtype]),
+		             bytes_per_s = peaks->value[WS_PEAK_MEMORY];
+		const double bytes = (double)g->bytes - 2 * MOST_CACHED * (double)g->calls;
+		const double flops = g->class == WS_TEXT_CONV              ? 0
+		                     : g->class != WS_TEXT_FUSED_ATTENTION ? (double)g->flops
+		                     : g->needed_unknown                   ? 0
+		                                                           : (double)g->needed;
+		const double needed_ns = rate > 0 ? 1e9 * flops / rate : 0;
+
+		products_ns[g->device] += needed_ns;
+		claim_peak(&e, needed_ns, (double)g->gpu_ns, "The FLOPs", m->texts[g->name]);
+		if (bytes_per_s > 0)
+			claim_peak(&e, 1e9 * bytes / bytes_per_s, (double)g->gpu_ns, "The bytes",
+			           m->texts[g->name]);
+	}
+	for (size_t i = 0; i < c->r->nsamples; i++)
+		steps_ns += (double)c->r->samples[i].step_ns;
+	for (size_t d = 0; d < m->ndevices; d++)
+		claim_peak(&e, products_ns[d], steps_ns, "The FLOPs",
+		           c->r->has_steps ? ws_bytes_of("all steps")
+		                           : ws_bytes_of("the whole run"));
+	free(products_ns);
 	for (size_t i = 0; i < c->r->nranges; i++)
 		e.ranges += ws_recording_range(c->r, i)->sample != WS_NONE;
 	/* profiles of times in microseconds have kernels of 0 */

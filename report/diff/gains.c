@@ -84,104 +84,9 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 /* Losses under this share of a step's GPU time are not mentioned. */
 #define SMALL_LOSS 0.005
 
-static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
-                               const struct ws_diff_rows *classes, const double step_ns[2],
-                               const double gpu_ns[2])
-{
-	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
-	struct ws_sentence text = {""};
-	char time[WS_SAY_TIME];
-
-	if (isnan(gpu) || isnan(step))
-		return;
-	ws_sentence_add(&text, "%s: ", ws_diff_is_of_host_ops(d) ? "Operations" : "Kernels");
-	add_change(&text, gpu);
-	ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
-	add_change(&text, step);
-	ws_sentence_add(&text, ".");
-	double other = step - gpu;
-	if (gpu < 0 && other > 0.1 * -gpu)
-		ws_sentence_add(&text, " %s: %s more.",
-		                ws_diff_is_of_host_ops(d) ? "Time in no operation"
-		                                          : "Idle time and copies",
-		                ws_say_time_in(other, time));
-	/* Adds classes that became slower and so reduced the gain of others. */
-	const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
-	double gained = 0, lost = 0;
-	int named = 0;
-
-	for (size_t i = 0; i < classes->n; i++) {
-		double change = change_of(&classes->row[i]);
-
-		gained += change < 0 ? -change : 0;
-		lost += change > 0 ? change : 0;
-	}
-	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
-		double change = change_of(&classes->row[i]);
-		struct ws_bytes name = ws_diff_class_name(
-		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
-
-		if (change < fmax(gained / 100, SMALL_LOSS * whole))
-			continue;
-		ws_sentence_add(&text, "%s %.*s %s more",
-		                named++ ? "," : " Slower classes:", (int)name.len,
-		                (const char *)name.ptr, ws_say_time_in(change, time));
-		/* losses larger than the gain are described otherwise */
-		if (lost <= gained)
-			ws_sentence_add(&text, " (%.0f %% of the gain)", 100 * change / gained);
-	}
-	if (named)
-		ws_sentence_add(&text, ".");
-	ws_table_add(t, "where the gain went", "%s", text.text);
-}
-
 /* --- Tensor Cores -------------------------------------------------------------------------- */
 
 #define PRODUCTS "the matmul, convolution and attention time"
-
-static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
-                             const struct ws_diff_rows *classes)
-{
-	double on[2] = {0, 0}, all[2] = {0, 0}, unknown[2] = {0, 0}, share[2], dark[2];
-
-	for (size_t i = 0; i < classes->n; i++) {
-		const struct ws_diff_row *row = &classes->row[i];
-
-		const struct ws_bytes class = ws_texts_get(&d->names.texts, row->key.class);
-
-		if (!ws_name_is(class, "gemm") && !ws_name_is(class, "conv") &&
-		    !ws_name_is(class, "attention"))
-			continue;
-		for (int s = 0; s < 2; s++) {
-			on[s] += (double)row->tensor_ns[s];
-			unknown[s] += (double)row->unknown_ns[s];
-			all[s] +=
-			        row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
-		}
-	}
-	if (!all[0] || !all[1] || ws_diff_is_on_cpu(d) || ws_diff_is_of_host_ops(d))
-		return;
-	for (int s = 0; s < 2; s++) {
-		share[s] = ws_stat_percent(on[s], all[s]);
-		dark[s] = ws_stat_percent(unknown[s], all[s]);
-	}
-	if (dark[0] > 5 || dark[1] > 5) {
-		ws_table_add(t, "Tensor Cores",
-		             "Unknown: kernel names do not tell Tensor Core use for %.0f %% and "
-		             "%.0f %% of " PRODUCTS ".",
-		             dark[0], dark[1]);
-		return;
-	}
-	const char *use = fabs(share[1] - share[0]) <= 5 ? "Tensor Core use is unchanged"
-	                  : share[1] > share[0]          ? "Tensor Cores are used more"
-	                                                 : "Tensor Cores are used less";
-	ws_verdict_numbers(t,
-	                   ws_table_add(t, "Tensor Cores",
-	                                "%s: %.0f %% and %.0f %% of " PRODUCTS
-	                                " (from kernel names).",
-	                                use, share[0], share[1]),
-	                   share[0], share[1], "%");
-}
 
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2])
@@ -197,9 +102,100 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 	if (!ws_diff_is_unlike(d)) {
 		add_changes(d, t, &rows, true);
 		add_changes(d, t, &rows, false);
-		add_gain_breakdown(d, t, &classes, step_ns, gpu_ns);
+
+		/* Where the gain went. */
+		const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
+		struct ws_sentence text = {""};
+		char time[WS_SAY_TIME];
+
+		if (!isnan(gpu) && !isnan(step)) {
+			ws_sentence_add(&text, "%s: ",
+			                ws_diff_is_of_host_ops(d) ? "Operations" : "Kernels");
+			add_change(&text, gpu);
+			ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
+			add_change(&text, step);
+			ws_sentence_add(&text, ".");
+			double other = step - gpu;
+			if (gpu < 0 && other > 0.1 * -gpu)
+				ws_sentence_add(&text, " %s: %s more.",
+				                ws_diff_is_of_host_ops(d) ? "Time in no operation"
+				                                          : "Idle time and copies",
+				                ws_say_time_in(other, time));
+			/* Adds classes that became slower and so reduced the gain of others. */
+			const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
+			double gained = 0, lost = 0;
+			int named = 0;
+
+			for (size_t i = 0; i < classes.n; i++) {
+				double change = change_of(&classes.row[i]);
+
+				gained += change < 0 ? -change : 0;
+				lost += change > 0 ? change : 0;
+			}
+			for (size_t i = 0; i < classes.n && named < MOST_NAMED; i++) {
+				double change = change_of(&classes.row[i]);
+				struct ws_bytes name = ws_diff_class_name(
+				        ws_texts_get(&d->names.texts, classes.row[i].key.class));
+
+				if (change < fmax(gained / 100, SMALL_LOSS * whole))
+					continue;
+				ws_sentence_add(&text, "%s %.*s %s more",
+				                named++ ? "," : " Slower classes:", (int)name.len,
+				                (const char *)name.ptr,
+				                ws_say_time_in(change, time));
+				/* losses larger than the gain are described otherwise */
+				if (lost <= gained)
+					ws_sentence_add(&text, " (%.0f %% of the gain)",
+					                100 * change / gained);
+			}
+			if (named)
+				ws_sentence_add(&text, ".");
+			ws_table_add(t, "where the gain went", "%s", text.text);
+		}
 	}
-	add_tensor_cores(d, t, &classes);
+
+	/* Use of Tensor Cores. */
+	double on[2] = {0, 0}, all[2] = {0, 0}, unknown[2] = {0, 0}, share[2] = {0, 0},
+	       dark[2] = {0, 0};
+
+	for (size_t i = 0; i < classes.n; i++) {
+		const struct ws_diff_row *row = &classes.row[i];
+
+		const struct ws_bytes class = ws_texts_get(&d->names.texts, row->key.class);
+
+		if (!ws_name_is(class, "gemm") && !ws_name_is(class, "conv") &&
+		    !ws_name_is(class, "attention"))
+			continue;
+		for (int s = 0; s < 2; s++) {
+			on[s] += (double)row->tensor_ns[s];
+			unknown[s] += (double)row->unknown_ns[s];
+			all[s] +=
+			        row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
+		}
+	}
+	const bool has_products =
+	        all[0] && all[1] && !ws_diff_is_on_cpu(d) && !ws_diff_is_of_host_ops(d);
+
+	for (int s = 0; s < 2 && has_products; s++) {
+		share[s] = ws_stat_percent(on[s], all[s]);
+		dark[s] = ws_stat_percent(unknown[s], all[s]);
+	}
+	if (has_products && (dark[0] > 5 || dark[1] > 5)) {
+		ws_table_add(t, "Tensor Cores",
+		             "Unknown: kernel names do not tell Tensor Core use for %.0f %% and "
+		             "%.0f %% of " PRODUCTS ".",
+		             dark[0], dark[1]);
+	} else if (has_products) {
+		const char *use = fabs(share[1] - share[0]) <= 5 ? "Tensor Core use is unchanged"
+		                  : share[1] > share[0]          ? "Tensor Cores are used more"
+		                                                 : "Tensor Cores are used less";
+		ws_verdict_numbers(t,
+		                   ws_table_add(t, "Tensor Cores",
+		                                "%s: %.0f %% and %.0f %% of " PRODUCTS
+		                                " (from kernel names).",
+		                                use, share[0], share[1]),
+		                   share[0], share[1], "%");
+	}
 	ws_diff_rows_release(&rows);
 	ws_diff_rows_release(&classes);
 }

@@ -250,44 +250,6 @@ static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
 	return n;
 }
 
-/*
- * Matches runs after matched neighbours: three kernels of A and one of B between the same work are
- * the same work, fused.
- */
-static void match_neighbours(struct matcher *m)
-{
-	uint32_t *last_of_group;
-	uint32_t run[2][MOST_NEIGHBOURS];
-
-	WS_NEW(&m->temp, last_of_group, m->side[1].n + 1);
-	for (uint32_t i = 0; i < m->side[1].n; i++)
-		if (m->out->group[1][i] != WS_NONE)
-			last_of_group[m->out->group[1][i]] = i + 1;
-	for (size_t i = 0; i < m->side[0].n; i++) {
-		uint32_t before = i ? m->out->group[0][i - 1] : WS_NONE;
-		size_t n[2] = {unmatched_run_length(m, 0, i), 0}, j;
-		struct positions p[2];
-
-		if (!n[0] || (i && before == WS_NONE))
-			continue;
-		j = i ? last_of_group[before] : 0;
-		n[1] = unmatched_run_length(m, 1, j);
-		if (n[1] && n[0] + n[1] <= MOST_NEIGHBOURS &&
-		    item_of(m, 0, i)->phase == item_of(m, 1, j)->phase) {
-			for (int s = 0; s < 2; s++) {
-				for (size_t k = 0; k < n[s]; k++)
-					run[s][k] = (uint32_t)((s ? j : i) + k);
-				p[s] = (struct positions){run[s], n[s]};
-			}
-			if (!may_be_same(m, p, false))
-				continue;
-			join(m, p, WS_MATCHED_BY_NEIGHBOURS);
-			last_of_group[m->out->ngroups - 1] = (uint32_t)(j + n[1]);
-		}
-		i += n[0] - 1;
-	}
-}
-
 static bool is_matched(const struct matcher *m, int side, size_t i)
 {
 	uint32_t group = i < m->side[side].n ? m->out->group[side][i] : WS_NONE;
@@ -403,7 +365,41 @@ static void find(struct matcher *m, bool of_two_sides)
 				left[p[s].n++] = i;
 	}
 	align_level(m, p, rule);
-	match_neighbours(m);
+
+	/*
+	 * Matches runs after matched neighbours: three kernels of A and one of B between the same
+	 * work are the same work, fused.
+	 */
+	uint32_t *last_of_group;
+	uint32_t run[2][MOST_NEIGHBOURS];
+
+	WS_NEW(&m->temp, last_of_group, m->side[1].n + 1);
+	for (uint32_t i = 0; i < m->side[1].n; i++)
+		if (m->out->group[1][i] != WS_NONE)
+			last_of_group[m->out->group[1][i]] = i + 1;
+	for (size_t i = 0; i < m->side[0].n; i++) {
+		uint32_t before = i ? m->out->group[0][i - 1] : WS_NONE;
+		size_t n[2] = {unmatched_run_length(m, 0, i), 0}, j;
+		struct positions group[2];
+
+		if (!n[0] || (i && before == WS_NONE))
+			continue;
+		j = i ? last_of_group[before] : 0;
+		n[1] = unmatched_run_length(m, 1, j);
+		if (n[1] && n[0] + n[1] <= MOST_NEIGHBOURS &&
+		    item_of(m, 0, i)->phase == item_of(m, 1, j)->phase) {
+			for (int s = 0; s < 2; s++) {
+				for (size_t k = 0; k < n[s]; k++)
+					run[s][k] = (uint32_t)((s ? j : i) + k);
+				group[s] = (struct positions){run[s], n[s]};
+			}
+			if (!may_be_same(m, group, false))
+				continue;
+			join(m, group, WS_MATCHED_BY_NEIGHBOURS);
+			last_of_group[m->out->ngroups - 1] = (uint32_t)(j + n[1]);
+		}
+		i += n[0] - 1;
+	}
 	for (int s = 0; of_two_sides && s < 2; s++) {
 		/* Matches loss scaling, which works on gradients and on single numbers: the scale,
 		 * its factor and reciprocal, the flag of an infinity. */

@@ -116,53 +116,6 @@ static struct ws_bytes parent_of(struct ws_bytes path)
 	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
 }
 
-static void roll_places(struct ranges *r)
-{
-	struct ws_names *names = &r->d->names;
-	size_t longest = 0;
-
-	for (size_t p = 0; p < names->nplaces; p++) {
-		size_t len = ws_texts_get(&names->texts, names->places[p].text).len;
-
-		longest = len > longest ? len : longest;
-	}
-	char *buffer = ws_xmalloc(longest + 1);
-	WS_NEW(&r->rows->arena, r->rolled, names->nplaces);
-	for (size_t p = 0; p < names->nplaces; p++) {
-		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
-
-		r->rolled[p] =
-		        ws_texts_add(&names->texts,
-		                     (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)});
-	}
-	free(buffer);
-
-	/* A number that no other place differs in stays, also in the paths of what lies in it:
-	 * parents come first. */
-	WS_NEW(&r->rows->arena, r->variants, names->texts.n + 1);
-	for (size_t p = 0; p < names->nplaces; p++)
-		r->variants[r->rolled[p]]++;
-	for (size_t p = 0; p < names->nplaces; p++) {
-		const uint32_t parent = names->parents[p];
-		const bool is_single = r->variants[r->rolled[p]] == 1;
-		const struct ws_bytes own =
-		        ws_texts_get(&names->texts,
-		                     is_single ? names->places[p].text : r->rolled[p]);
-
-		if (parent == WS_NONE) {
-			r->rolled[p] = is_single ? names->places[p].text : r->rolled[p];
-			continue;
-		}
-		struct ws_bytes around = ws_texts_get(&names->texts, r->rolled[parent]);
-		size_t skip = parent_of(own).len;
-		char *path = ws_arena_alloc(&r->rows->arena, around.len + own.len - skip + 1);
-		memcpy(path, around.ptr, around.len);
-		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
-		r->rolled[p] = ws_texts_add(&names->texts,
-		                            (struct ws_bytes){path, around.len + own.len - skip});
-	}
-}
-
 static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range_at *at)
 {
 	const struct ws_place *place = &r->d->names.places[at->place];
@@ -237,10 +190,52 @@ static void order_as_tree(struct ranges *r)
 void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 {
 	struct ranges r = {.d = d, .rows = rows};
+	struct ws_names *names = &d->names;
 
 	rows->of_calls = true;
 	rows->noise = WS_DIFF_NOISE_GPU;
-	roll_places(&r);
+	size_t longest = 0;
+
+	for (size_t p = 0; p < names->nplaces; p++) {
+		size_t len = ws_texts_get(&names->texts, names->places[p].text).len;
+
+		longest = len > longest ? len : longest;
+	}
+	char *buffer = ws_xmalloc(longest + 1);
+	WS_NEW(&rows->arena, r.rolled, names->nplaces);
+	for (size_t p = 0; p < names->nplaces; p++) {
+		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
+
+		r.rolled[p] =
+		        ws_texts_add(&names->texts,
+		                     (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)});
+	}
+	free(buffer);
+
+	/* A number that no other place differs in stays, also in the paths of what lies in it:
+	 * parents come first. */
+	WS_NEW(&rows->arena, r.variants, names->texts.n + 1);
+	for (size_t p = 0; p < names->nplaces; p++)
+		r.variants[r.rolled[p]]++;
+	for (size_t p = 0; p < names->nplaces; p++) {
+		const uint32_t parent = names->parents[p];
+		const bool is_single = r.variants[r.rolled[p]] == 1;
+		const struct ws_bytes own =
+		        ws_texts_get(&names->texts,
+		                     is_single ? names->places[p].text : r.rolled[p]);
+
+		if (parent == WS_NONE) {
+			r.rolled[p] = is_single ? names->places[p].text : r.rolled[p];
+			continue;
+		}
+		struct ws_bytes around = ws_texts_get(&names->texts, r.rolled[parent]);
+		size_t skip = parent_of(own).len;
+		char *path = ws_arena_alloc(&rows->arena, around.len + own.len - skip + 1);
+		memcpy(path, around.ptr, around.len);
+		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
+		r.rolled[p] = ws_texts_add(&names->texts,
+		                           (struct ws_bytes){path, around.len + own.len - skip});
+	}
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r.d->side[s];
 		uint32_t *most;
@@ -280,7 +275,6 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 
 	/* What one side did alone in a range is no difference of the range, and of those around it.
 	 */
-	struct ws_names *names = &r.d->names;
 	const size_t npaths = names->texts.n + 1;
 	double *more_ns; /* by path of a row */
 

@@ -166,63 +166,6 @@ static uint32_t class_of(struct work *w, const struct ws_joined_kernel *k)
 	return class ? class : w->c->unclassified;
 }
 
-/*
- * Recognises casts under any name: `aten::copy_` between two types, as used by autocast; "cast to
- * bf16" in our own steps. If types were not recorded, the kernel's name is used. GradScaler's
- * operations begin with amp_, and its kernels have that in their names.
- */
-static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
-                          struct ws_work_item *item)
-{
-	const struct ws_model *m = w->c->m;
-	struct ws_texts *texts = &w->c->names->texts;
-	const struct ws_op_config *op = ws_cpu_op_config(m, cpu_op);
-	const struct ws_config *config = &m->configs[k->kind->config];
-	const struct ws_bytes kernel = m->texts[config->name],
-	                      name = bare_op_name(ws_texts_get(texts, item->op)),
-	                      class = ws_texts_get(texts, item->class);
-	static const char amp[] = "amp_";
-	static const char *const copying[] = {"copy", "to", "to_copy", "type", "type_as"};
-	const bool copies = !item->op || WS_NAME_IS_ONE_OF(name, copying) ||
-	                    ws_bytes_begin(name, "cast") || ws_bytes_begin(name, "convert");
-
-	if (ws_bytes_begin(name, amp) ||
-	    (ws_name_is(class, "optimizer") && ws_name_has(kernel, amp)))
-		item->precision = WS_PRECISION_SCALING;
-	else if (copies &&
-	         (ws_name_is(class, "cast") ||
-	          (ws_name_is(class, "copy") && ws_name_is(m->texts[config->name_class], "cast"))))
-		item->precision = WS_PRECISION_CAST;
-	else if (op && op->bytes > 0 && op->bytes <= MOST_BYTES_OF_SCALARS)
-		item->precision = WS_PRECISION_SCALAR;
-	if (item->precision == WS_PRECISION_CAST)
-		item->kind = ws_texts_add_str(texts, "cast");
-}
-
-/* "name", then "name + other"; names that are already in it, and text over 2 KB, are left out. */
-static void add_kernel_name(struct work *w, struct ws_work_item *item,
-                            const struct ws_joined_kernel *k)
-{
-	struct ws_texts *texts = &w->c->names->texts;
-	uint32_t text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
-
-	if (!item->kernels) {
-		item->kernels = text;
-		return;
-	}
-	struct ws_bytes name = ws_texts_get(texts, text);
-	struct ws_bytes so_far = ws_texts_get(texts, item->kernels);
-	if (so_far.len + name.len > 2048 || !name.len ||
-	    memmem(so_far.ptr, so_far.len, name.ptr, name.len))
-		return;
-	char *joined = ws_xmalloc(so_far.len + 3 + name.len);
-	memcpy(joined, so_far.ptr, so_far.len);
-	memcpy(joined + so_far.len, " + ", 3);
-	memcpy(joined + so_far.len + 3, name.ptr, name.len);
-	item->kernels = ws_texts_add(texts, (struct ws_bytes){joined, so_far.len + 3 + name.len});
-	free(joined);
-}
-
 /* The number of the item `before` (0 = none yet) with one more kernel, which may be the longest of
  * the call; cached by its inputs. */
 static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
@@ -257,7 +200,38 @@ static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint
 				item.place = w->c->place_of_path[k->kind->path];
 			item.class = class_of(w, k);
 			set_operation(w, op, cpu_op, &item);
-			set_precision(w, k, op ? WS_NONE : cpu_op, &item);
+
+			/*
+			 * Recognises casts under any name: `aten::copy_` between two types, as used
+			 * by autocast; "cast to bf16" in our own steps. If types were not recorded,
+			 * the kernel's name is used. GradScaler's operations begin with amp_, and
+			 * its kernels have that in their names.
+			 */
+			const struct ws_model *m = w->c->m;
+			struct ws_texts *texts = &w->c->names->texts;
+			const struct ws_op_config *of = ws_cpu_op_config(m, op ? WS_NONE : cpu_op);
+			const struct ws_config *config = &m->configs[k->kind->config];
+			const struct ws_bytes kernel = m->texts[config->name],
+			                      name = bare_op_name(ws_texts_get(texts, item.op)),
+			                      class = ws_texts_get(texts, item.class);
+			static const char amp[] = "amp_";
+			static const char *const copying[] = {"copy", "to", "to_copy", "type",
+			                                      "type_as"};
+			const bool copies = !item.op || WS_NAME_IS_ONE_OF(name, copying) ||
+			                    ws_bytes_begin(name, "cast") ||
+			                    ws_bytes_begin(name, "convert");
+
+			if (ws_bytes_begin(name, amp) ||
+			    (ws_name_is(class, "optimizer") && ws_name_has(kernel, amp)))
+				item.precision = WS_PRECISION_SCALING;
+			else if (copies && (ws_name_is(class, "cast") ||
+			                    (ws_name_is(class, "copy") &&
+			                     ws_name_is(m->texts[config->name_class], "cast"))))
+				item.precision = WS_PRECISION_CAST;
+			else if (of && of->bytes > 0 && of->bytes <= MOST_BYTES_OF_SCALARS)
+				item.precision = WS_PRECISION_SCALAR;
+			if (item.precision == WS_PRECISION_CAST)
+				item.kind = ws_texts_add_str(texts, "cast");
 		}
 		/* Replaces a less specific class: a convolution that begins with a change of layout
 		 * is a convolution. */
@@ -271,7 +245,29 @@ static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint
 			item.tensor = w->c->m->configs[k->kind->config].tensor;
 			item.dtype = ws_reader_text(w->c, k->kind->dtype);
 		}
-		add_kernel_name(w, &item, k);
+
+		/* "name", then "name + other"; names that are already in it, and text over 2 KB,
+		 * are left out. */
+		uint32_t text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
+
+		if (!item.kernels) {
+			item.kernels = text;
+		} else {
+			struct ws_bytes name = ws_texts_get(&names->texts, text);
+			struct ws_bytes so_far = ws_texts_get(&names->texts, item.kernels);
+			if (so_far.len + name.len <= 2048 && name.len &&
+			    !memmem(so_far.ptr, so_far.len, name.ptr, name.len)) {
+				char *joined = ws_xmalloc(so_far.len + 3 + name.len);
+				memcpy(joined, so_far.ptr, so_far.len);
+				memcpy(joined + so_far.len, " + ", 3);
+				memcpy(joined + so_far.len + 3, name.ptr, name.len);
+				item.kernels =
+				        ws_texts_add(&names->texts,
+				                     (struct ws_bytes){joined,
+				                                       so_far.len + 3 + name.len});
+				free(joined);
+			}
+		}
 		w->after[number - 1] = ws_names_add_item(names, &item);
 		w->nafter = number;
 	}
@@ -354,31 +350,6 @@ static void add_waiting(struct work *w, const struct last_attention *to)
 			add_kernel(w, &k, to ? to->call : WS_NONE);
 	}
 	w->nwaiting = kept;
-}
-
-/* Adds kernels that combine splits to the call before them, and schedules to the call after them,
- * also without an enclosing operation. */
-static void add_attention(struct work *w, const struct ws_joined_kernel *k)
-{
-	const struct ws_config *config = config_of(w, k);
-	size_t at = 0;
-
-	while (at < w->nattention && (w->attention[at].device != config->device ||
-	                              w->attention[at].stream != config->stream))
-		at++;
-	if (at == w->nattention) {
-		WS_GROW(w->attention, w->nattention + 1, w->attention_capacity);
-		w->attention[w->nattention++] =
-		        (struct last_attention){config->stream, config->device, WS_NONE};
-	}
-	struct last_attention *last = &w->attention[at];
-	if (config->call == WS_NAME_CALL_BEHIND) {
-		WS_GROW(w->waiting, w->nwaiting + 1, w->waiting_capacity);
-		w->waiting[w->nwaiting++] = *k;
-		return;
-	}
-	last->call = add_kernel(w, k, config->call == WS_NAME_CALL_BEFORE ? last->call : WS_NONE);
-	add_waiting(w, last);
 }
 
 static void end_sample(struct work *w)
@@ -489,23 +460,6 @@ static void read_host_ops(struct work *w)
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-/* The sample that requested a copy: by its range, else by the time of the call. */
-static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *work)
-{
-	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
-	uint32_t sample =
-	        range ? ws_reader_sample(c, ws_joined_range_step(c->rows, range)) : WS_NONE;
-	const struct ws_joined_call *call = ws_joined_rows_call(c->rows, work->call);
-	const int64_t at = call ? call->start_ns : work->start_ns;
-
-	if (!c->r->has_steps)
-		return 0;
-	for (uint32_t i = 0; i < c->r->nsamples && sample == WS_NONE; i++)
-		if (at >= c->windows->window[i].start_ns && at < c->windows->window[i].end_ns)
-			sample = i;
-	return sample;
-}
-
 void ws_reader_read_work(struct ws_reader *c)
 {
 	struct work w = {.c = c};
@@ -576,9 +530,37 @@ void ws_reader_read_work(struct ws_reader *c)
 				end_sample(&w);
 			w.sample = sample;
 			if (ws_name_is(ws_texts_get(&w.c->names->texts, class_of(&w, k)),
-			               "attention"))
-				add_attention(&w, k);
-			else
+			               "attention")) {
+				/* Adds kernels that combine splits to the call before them, and
+				 * schedules to the call after them, also without an enclosing
+				 * operation. */
+				const struct ws_config *config = config_of(&w, k);
+				size_t at = 0;
+
+				while (at < w.nattention &&
+				       (w.attention[at].device != config->device ||
+				        w.attention[at].stream != config->stream))
+					at++;
+				if (at == w.nattention) {
+					WS_GROW(w.attention, w.nattention + 1,
+					        w.attention_capacity);
+					w.attention[w.nattention++] =
+					        (struct last_attention){config->stream,
+					                                config->device, WS_NONE};
+				}
+				struct last_attention *last_of = &w.attention[at];
+				if (config->call == WS_NAME_CALL_BEHIND) {
+					WS_GROW(w.waiting, w.nwaiting + 1, w.waiting_capacity);
+					w.waiting[w.nwaiting++] = *k;
+				} else {
+					last_of->call =
+					        add_kernel(&w, k,
+					                   config->call == WS_NAME_CALL_BEFORE
+					                           ? last_of->call
+					                           : WS_NONE);
+					add_waiting(&w, last_of);
+				}
+			} else
 				add_kernel(&w, k, WS_NONE);
 			add_class_time(&w, class_of(&w, k), w.c->m->configs[k->kind->config].tensor,
 			               k->dur_ns, &r->samples[sample]);
@@ -592,7 +574,19 @@ void ws_reader_read_work(struct ws_reader *c)
 	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(c, work);
+
+		/* The sample that requested a copy: by its range, else by the time of the call. */
+		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
+		uint32_t sample =
+		        !c->r->has_steps ? 0
+		        : range          ? ws_reader_sample(c, ws_joined_range_step(c->rows, range))
+		                         : WS_NONE;
+		const struct ws_joined_call *call = ws_joined_rows_call(c->rows, work->call);
+		const int64_t at = call ? call->start_ns : work->start_ns;
+		for (uint32_t k = 0; k < c->r->nsamples && sample == WS_NONE; k++)
+			if (at >= c->windows->window[k].start_ns &&
+			    at < c->windows->window[k].end_ns)
+				sample = k;
 		struct ws_copy_sum *sum;
 
 		if (sample == WS_NONE)

@@ -93,17 +93,6 @@ static bool is_of_unrecorded(const struct ws_diff *d, const struct ws_diff_rows 
 	       row->key.phase == WS_PHASES;
 }
 
-static void add_unrecorded(struct compared *c, const struct ws_side *side)
-{
-	for (size_t i = 0; i < side->nrecordings; i++) {
-		const struct ws_recording *of = &side->recordings[i];
-
-		for (size_t k = 0; k < of->nunrecorded; k++)
-			compare_add(c, of->unrecorded_ns[k], 1);
-		c->steps[c->recordings++] = of->nunrecorded;
-	}
-}
-
 /* Compares the samples of each side: all of them, with 0 in samples without such work; or, for
  * matched work of equal size, samples with the work, scaled to equal numbers of calls. */
 static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched,
@@ -131,8 +120,15 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 		                         .times = ws_xarray(most, sizeof(*c->times)),
 		                         .steps = ws_xarray(side->nrecordings + 1,
 		                                            sizeof(*c->steps))};
-		if (of_unrecorded)
-			add_unrecorded(&c[s], side);
+		if (of_unrecorded) {
+			for (size_t r = 0; r < side->nrecordings; r++) {
+				const struct ws_recording *of = &side->recordings[r];
+
+				for (size_t k = 0; k < of->nunrecorded; k++)
+					compare_add(&c[s], of->unrecorded_ns[k], 1);
+				c[s].steps[c[s].recordings++] = of->nunrecorded;
+			}
+		}
 		for (size_t r = 0; r < side->nrecordings && !of_unrecorded; r++) {
 			const size_t first = c[s].n;
 
@@ -202,40 +198,6 @@ static const struct ws_diff_sum *shown_sum(const struct ws_diff *d, const struct
 
 	WS_COUNT_FIRST(at, sums->n, sums->sum[at].sample < d->side[s].shown);
 	return at < sums->n && sums->sum[at].sample == d->side[s].shown ? &sums->sum[at] : NULL;
-}
-
-/*
- * The ratio is that of the displayed times, so that it agrees with them. The interval is of all
- * steps of both sides; it is widened to contain the ratio, and a contradicting grade is withdrawn.
- */
-static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct ws_diff_row *row)
-{
-	const bool matched = r->of_work && row->like_calls[0] && row->like_calls[1];
-	const struct ws_diff_sum *sum[2] = {shown_sum(d, row, 0), shown_sum(d, row, 1)};
-	struct ws_comparison *c = &row->c;
-	const double before = c->ratio;
-
-	for (int s = 0; s < 2 && is_of_unrecorded(d, r, row); s++)
-		row->shown[s] = c->typical[s];
-	if (is_of_unrecorded(d, r, row))
-		return;
-	for (int s = 0; s < 2; s++)
-		if (!sum[s])
-			c->typical[s] = 0;
-		else if (matched && sum[0] && sum[1] && sum[0]->groups > 0 && sum[1]->groups > 0)
-			c->typical[s] = (double)sum[s]->like_ns / sum[s]->groups * sum[0]->groups;
-		else
-			c->typical[s] = (double)(matched || row->compares_like ? sum[s]->like_ns
-			                                                       : sum[s]->ns);
-	if (!(c->typical[0] > 0) || !(c->typical[1] > 0) || isnan(before))
-		return;
-	c->ratio = c->typical[1] / c->typical[0];
-	c->low = c->low > c->ratio ? c->ratio : c->low; /* NaN stays: unknown */
-	c->high = c->high < c->ratio ? c->ratio : c->high;
-	if ((ws_grade_is_faster(c->grade) && c->ratio >= 1) ||
-	    (ws_grade_is_slower(c->grade) && c->ratio <= 1) ||
-	    (c->grade == WS_GRADE_SAME && fabs(ws_log(c->ratio)) > ws_log1p(d->grade.same_within)))
-		c->grade = WS_GRADE_AMBIGUOUS;
 }
 
 static double change(const struct ws_diff_row *row)
@@ -359,8 +321,44 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 	for (size_t i = 0; i < r->n && d->opts.paired && !r->of_work; i++)
 		if (r->row[i].key.measure == WS_MEASURE_STEP && r->row[i].key.phase == WS_PHASES)
 			compare_pairs(d, &r->row[i]);
-	for (size_t i = 0; i < r->n; i++)
-		show(d, r, &r->row[i]);
+	for (size_t i = 0; i < r->n; i++) {
+		/*
+		 * The ratio is that of the displayed times, so that it agrees with them. The
+		 * interval is of all steps of both sides; it is widened to contain the ratio, and a
+		 * contradicting grade is withdrawn.
+		 */
+		struct ws_diff_row *row = &r->row[i];
+		const bool matched = r->of_work && row->like_calls[0] && row->like_calls[1];
+		const struct ws_diff_sum *sum[2] = {shown_sum(d, row, 0), shown_sum(d, row, 1)};
+		struct ws_comparison *c = &row->c;
+		const double before = c->ratio;
+
+		for (int s = 0; s < 2 && is_of_unrecorded(d, r, row); s++)
+			row->shown[s] = c->typical[s];
+		if (is_of_unrecorded(d, r, row))
+			continue;
+		for (int s = 0; s < 2; s++)
+			if (!sum[s])
+				c->typical[s] = 0;
+			else if (matched && sum[0] && sum[1] && sum[0]->groups > 0 &&
+			         sum[1]->groups > 0)
+				c->typical[s] =
+				        (double)sum[s]->like_ns / sum[s]->groups * sum[0]->groups;
+			else
+				c->typical[s] =
+				        (double)(matched || row->compares_like ? sum[s]->like_ns
+				                                               : sum[s]->ns);
+		if (!(c->typical[0] > 0) || !(c->typical[1] > 0) || isnan(before))
+			continue;
+		c->ratio = c->typical[1] / c->typical[0];
+		c->low = c->low > c->ratio ? c->ratio : c->low; /* NaN stays: unknown */
+		c->high = c->high < c->ratio ? c->ratio : c->high;
+		if ((ws_grade_is_faster(c->grade) && c->ratio >= 1) ||
+		    (ws_grade_is_slower(c->grade) && c->ratio <= 1) ||
+		    (c->grade == WS_GRADE_SAME &&
+		     fabs(ws_log(c->ratio)) > ws_log1p(d->grade.same_within)))
+			c->grade = WS_GRADE_AMBIGUOUS;
+	}
 	free(compared);
 }
 
@@ -397,22 +395,6 @@ static double noise_of_waiting(const struct ws_recording *r)
 	return waiting > LITTLE_WAITING ? fmax(STEP_NOISE, sqrt(squares)) : 0;
 }
 
-/* Robust standard deviation of the logarithms of the steps' times. */
-static double scatter_of_steps(const struct ws_recording *r)
-{
-	double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median, scatter;
-	size_t n = r->nsamples;
-
-	for (size_t i = 0; i < n; i++)
-		v[i] = ws_log(fmax(1, (double)r->samples[i].step_ns));
-	median = ws_stat_median(v, n);
-	for (size_t i = 0; i < n; i++)
-		v[i] = fabs(v[i] - median);
-	scatter = n > 2 ? 1.4826 * ws_stat_median(v, n) : 0;
-	free(v);
-	return scatter;
-}
-
 void ws_diff_assume_noise(struct ws_diff *d)
 {
 	double step = d->noise[WS_DIFF_NOISE_GPU], host = STEP_NOISE;
@@ -420,7 +402,18 @@ void ws_diff_assume_noise(struct ws_diff *d)
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->side[s].nrecordings; i++) {
 			const struct ws_recording *r = &d->side[s].recordings[i];
-			const double waiting = noise_of_waiting(r), scatter = scatter_of_steps(r);
+			/* Robust standard deviation of the logarithms of the steps' times. */
+			double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median;
+
+			for (size_t k = 0; k < r->nsamples; k++)
+				v[k] = ws_log(fmax(1, (double)r->samples[k].step_ns));
+			median = ws_stat_median(v, r->nsamples);
+			for (size_t k = 0; k < r->nsamples; k++)
+				v[k] = fabs(v[k] - median);
+			const double scatter =
+			        r->nsamples > 2 ? 1.4826 * ws_stat_median(v, r->nsamples) : 0;
+			free(v);
+			const double waiting = noise_of_waiting(r);
 
 			host = fmax(host, scatter);
 			if (waiting > 0)

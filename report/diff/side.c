@@ -31,78 +31,12 @@ struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample)
 
 /* --- slots ------------------------------------------------------------------------------- */
 
-struct merger {
-	struct ws_side *s;
-	const struct ws_names *names;
-	struct ws_work_ref *calls; /* calls of a sample */
-	size_t capacity;
-	struct ws_texts extra; /* work with slots after those of the first sample, in order */
-};
-
 static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 {
 	WS_GROW(s->slots, s->nslots + 1, s->slots_capacity);
 	s->slots[s->nslots] = (struct ws_work_ref){call->item, call->instance};
 	s->slots_ns += call->gpu_ns;
 	return (uint32_t)s->nslots++;
-}
-
-/* Assigns slots to the calls of a further sample. */
-static void place_sample(struct merger *g, size_t sample)
-{
-	struct ws_recording *r = ws_side_recording(g->s, sample);
-	struct ws_sample *s = g->s->samples[sample];
-	const struct ws_sample *first = g->s->samples[0];
-	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
-	struct ws_work_list list = {.n = s->ncalls, .gpu_ns = s->gpu_ns};
-	struct ws_match match;
-
-	WS_GROW(g->calls, list.n, g->capacity);
-	list.call = g->calls;
-	for (size_t i = 0; i < list.n; i++) {
-		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
-
-		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
-	}
-	/* is its work that of the first sample, in the same order? */
-	s->calls_are_slots = of_first.n == list.n;
-	for (size_t i = 0; i < list.n && s->calls_are_slots; i++) {
-		const struct ws_work_ref *x = &g->s->slots[i], *y = &list.call[i];
-		const struct ws_work_item *a = ws_names_item(g->names, x->item),
-		                          *b = ws_names_item(g->names, y->item);
-
-		s->calls_are_slots = x->instance == y->instance &&
-		                     (a == b || (a->place == b->place && a->kind == b->kind &&
-		                                 a->shape == b->shape && a->phase == b->phase));
-	}
-	if (s->calls_are_slots)
-		return;
-
-	/* The slots of the calls; WS_NONE: the first sample has no such work. */
-	ws_match_find(&match, g->names, &of_first, &list, false);
-	uint32_t *slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
-	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
-		if (match.group[0][i] != WS_NONE)
-			slot_of_group[match.group[0][i]] = i;
-	for (size_t i = 0; i < list.n; i++) {
-		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
-		const uint32_t group = match.group[1][i];
-
-		call->slot = group == WS_NONE ? WS_NONE : slot_of_group[group];
-		if (call->slot == WS_NONE) {
-			/* Slot for work that the first sample lacks: after all others, and the same
-			 * for equal work. */
-			const struct ws_work_item *item = ws_names_item(g->names, call->item);
-			const uint32_t what[] = {item->place, item->op,    item->kind,
-			                         item->shape, item->class, item->phase};
-			const size_t slot =
-			        first->ncalls - 1 +
-			        ws_texts_add(&g->extra, (struct ws_bytes){what, sizeof(what)});
-			call->slot = slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
-		}
-	}
-	free(slot_of_group);
-	ws_match_release(&match);
 }
 
 static int by_step(const void *pa, const void *pb, void *arg)
@@ -122,7 +56,9 @@ static size_t median_sample(const struct ws_side *s, size_t *order, size_t n)
 
 void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 {
-	struct merger g = {.s = s, .names = names};
+	struct ws_work_ref *calls = NULL; /* calls of a sample */
+	size_t capacity = 0;
+	struct ws_texts extra = {0}; /* work with slots after those of the first sample, in order */
 	size_t n = 0;
 
 	s->steps = ws_xarray(s->nrecordings + 1, sizeof(*s->steps));
@@ -160,10 +96,65 @@ void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 		for (size_t i = 0; i < first->ncalls; i++)
 			add_slot(s, ws_recording_call(r, first->first_call + i));
 	}
-	for (size_t i = 1; i < s->nsamples; i++)
-		place_sample(&g, i);
-	free(g.calls);
-	ws_texts_release(&g.extra);
+	for (size_t i = 1; i < s->nsamples; i++) {
+		/* Assigns slots to the calls of a further sample. */
+		struct ws_recording *r = ws_side_recording(s, i);
+		struct ws_sample *of = s->samples[i];
+		const struct ws_work_list of_first = {s->slots, s->samples[0]->ncalls,
+		                                      s->samples[0]->gpu_ns};
+		struct ws_work_list list = {.n = of->ncalls, .gpu_ns = of->gpu_ns};
+		struct ws_match match;
+
+		WS_GROW(calls, list.n, capacity);
+		list.call = calls;
+		for (size_t k = 0; k < list.n; k++) {
+			const struct ws_work_call *call = ws_recording_call(r, of->first_call + k);
+
+			calls[k] = (struct ws_work_ref){call->item, call->instance};
+		}
+		/* is its work that of the first sample, in the same order? */
+		of->calls_are_slots = of_first.n == list.n;
+		for (size_t k = 0; k < list.n && of->calls_are_slots; k++) {
+			const struct ws_work_ref *x = &s->slots[k], *y = &list.call[k];
+			const struct ws_work_item *a = ws_names_item(names, x->item),
+			                          *b = ws_names_item(names, y->item);
+
+			of->calls_are_slots =
+			        x->instance == y->instance &&
+			        (a == b || (a->place == b->place && a->kind == b->kind &&
+			                    a->shape == b->shape && a->phase == b->phase));
+		}
+		if (of->calls_are_slots)
+			continue;
+
+		/* The slots of the calls; WS_NONE: the first sample has no such work. */
+		ws_match_find(&match, names, &of_first, &list, false);
+		uint32_t *slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
+		for (uint32_t k = (uint32_t)of_first.n; k-- > 0;)
+			if (match.group[0][k] != WS_NONE)
+				slot_of_group[match.group[0][k]] = k;
+		for (size_t k = 0; k < list.n; k++) {
+			struct ws_work_call *call = ws_recording_call(r, of->first_call + k);
+			const uint32_t group = match.group[1][k];
+
+			call->slot = group == WS_NONE ? WS_NONE : slot_of_group[group];
+			if (call->slot == WS_NONE) {
+				/* Slot for work that the first sample lacks: after all others, and
+				 * the same for equal work. */
+				const struct ws_work_item *item = ws_names_item(names, call->item);
+				const uint32_t what[] = {item->place, item->op,    item->kind,
+				                         item->shape, item->class, item->phase};
+				const size_t slot =
+				        s->samples[0]->ncalls - 1 +
+				        ws_texts_add(&extra, (struct ws_bytes){what, sizeof(what)});
+				call->slot = slot < s->nslots ? (uint32_t)slot : add_slot(s, call);
+			}
+		}
+		free(slot_of_group);
+		ws_match_release(&match);
+	}
+	free(calls);
+	ws_texts_release(&extra);
 }
 
 /* --- names ------------------------------------------------------------------------------- */

@@ -16,39 +16,6 @@ static double excess_ns(int64_t ns, int s, double ratio)
 	return of_other < 1 ? (double)ns * (1 - of_other) : 0;
 }
 
-static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
-{
-	struct ws_unmatched_work *rest = &d->unmatched[s];
-	const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
-	const struct ws_work_item *item = ws_names_item(&d->names, kind->item[s]);
-	double ratio, more = (double)sum->gpu_ns;
-
-	if (kind->criterion == WS_NONE)
-		rest->kernels += sum->kernels;
-	else
-		d->matched_ns[s] += sum->gpu_ns;
-	if (kind->criterion == WS_MATCHED_BY_CAST) {
-		rest->casts += sum->kernels;
-		rest->cast_ns += sum->gpu_ns;
-	} else if (kind->criterion == WS_MATCHED_BY_SCALING) {
-		rest->scalings += sum->kernels;
-		rest->scaling_ns += sum->gpu_ns;
-	}
-	if (kind->flops[0] > 0 && kind->flops[1] > 0)
-		d->flops[s] += (double)kind->flops[s] / kind->n[s] * (double)sum->instances /
-		               (double)d->side[s].nsamples;
-	if (ws_diff_is_like(d, kind, &ratio))
-		more = excess_ns(sum->gpu_ns, s, ratio);
-	if (item->place != WS_NONE)
-		d->more_place_ns[s][item->place] += more;
-	if (more < (double)sum->gpu_ns) {
-		d->more_ns[s][item->phase] += more;
-		return;
-	}
-	d->unlike_ns[s] += sum->gpu_ns;
-	d->unlike_phase_ns[s][sum->sample * WS_PHASES + item->phase] += sum->gpu_ns;
-}
-
 void ws_diff_sum_work(struct ws_diff *d)
 {
 	/* sums of each kind in the current sample; 0 instances: not yet used */
@@ -134,7 +101,39 @@ void ws_diff_sum_work(struct ws_diff *d)
 			for (; ntouched; sums->n++) {
 				struct ws_work_sum *sum = &of_kind[touched[--ntouched]];
 
-				add_to_side(d, s, sum);
+				struct ws_unmatched_work *rest = &d->unmatched[s];
+				const struct ws_match_kind *kind =
+				        ws_match_kind(&d->match, sum->kind);
+				const struct ws_work_item *item =
+				        ws_names_item(&d->names, kind->item[s]);
+				double ratio, more = (double)sum->gpu_ns;
+
+				if (kind->criterion == WS_NONE)
+					rest->kernels += sum->kernels;
+				else
+					d->matched_ns[s] += sum->gpu_ns;
+				if (kind->criterion == WS_MATCHED_BY_CAST) {
+					rest->casts += sum->kernels;
+					rest->cast_ns += sum->gpu_ns;
+				} else if (kind->criterion == WS_MATCHED_BY_SCALING) {
+					rest->scalings += sum->kernels;
+					rest->scaling_ns += sum->gpu_ns;
+				}
+				if (kind->flops[0] > 0 && kind->flops[1] > 0)
+					d->flops[s] += (double)kind->flops[s] / kind->n[s] *
+					               (double)sum->instances /
+					               (double)d->side[s].nsamples;
+				if (ws_diff_is_like(d, kind, &ratio))
+					more = excess_ns(sum->gpu_ns, s, ratio);
+				if (item->place != WS_NONE)
+					d->more_place_ns[s][item->place] += more;
+				if (more < (double)sum->gpu_ns) {
+					d->more_ns[s][item->phase] += more;
+				} else {
+					d->unlike_ns[s] += sum->gpu_ns;
+					d->unlike_phase_ns[s][sum->sample * WS_PHASES +
+					                      item->phase] += sum->gpu_ns;
+				}
 				ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum);
 				sum->instances = 0;
 			}

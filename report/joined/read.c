@@ -122,39 +122,6 @@ static void list_launched(struct ws_kernel_join *j, uint32_t call, uint32_t laun
 	}
 }
 
-static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
-                             const struct ws_op_facts *annotated, const struct ws_op_config *op)
-{
-	if (annotated && annotated->direction)
-		return annotated->direction;
-	if (cpu_op != WS_NONE && m->cpu_ops.forward[cpu_op] != WS_NONE)
-		return WS_TEXT_BACKWARD;
-	if (op && op->direction)
-		return op->direction;
-	return m->configs[config].name_direction;
-}
-
-static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *config,
-                         const struct ws_op_facts *annotated, const struct ws_op_config *op)
-{
-	/* the recorded type has precedence over the name if the operation is known (the first input
-	 * of others may be anything), except that operations do not record TF32 for fp32 data, or
-	 * operands narrower than their tensors */
-	if (config->dtype_is_narrow)
-		return config->name_dtype;
-	if (annotated && annotated->dtype)
-		return annotated->dtype;
-	/* a type for computing, "fp32" or "bf16", not for indexes */
-	if (op && op->kind &&
-	    (ws_bytes_begin(m->texts[op->dtype], "fp") ||
-	     ws_bytes_begin(m->texts[op->dtype], "bf")))
-		return op->dtype;
-
-	if (config->name_dtype)
-		return config->name_dtype;
-	return op ? op->dtype : WS_TEXT_EMPTY;
-}
-
 /* --- kinds ------------------------------------------------------------------------------- */
 
 #define KEY_BYTES (sizeof(struct ws_kernel_kind) - offsetof(struct ws_kernel_kind, config))
@@ -189,20 +156,36 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 	const struct ws_op_facts *annotated =
 	        context && context->op != WS_NONE ? &m->ops.op[context->op] : NULL;
 	const struct ws_op_config *op = ws_cpu_op_config(m, k->cpu_op);
-	struct ws_kernel_kind kind = {.config = from->config,
-	                              .path = context ? context->path : WS_NONE,
-	                              .range_class = context && context->class ? context->class
-	                                             : op                      ? op->kind
-	                                                                       : WS_TEXT_EMPTY,
-	                              .direction = direction_of(m, from->config, k->cpu_op,
-	                                                        annotated, op),
-	                              .dtype = dtype_of(m, config, annotated, op),
-	                              .marks = context ? context->marks : 0,
-	                              .timed = from->timed,
-	                              .cut_off = from->cut_off,
-	                              .has_call = k->call != WS_NONE,
-	                              .is_captured = node != NULL,
-	                              .collective = from->collective};
+	struct ws_kernel_kind kind = {
+	        .config = from->config,
+	        .path = context ? context->path : WS_NONE,
+	        .range_class = context && context->class ? context->class
+	                       : op                      ? op->kind
+	                                                 : WS_TEXT_EMPTY,
+	        .direction = annotated && annotated->direction ? annotated->direction
+	                     : k->cpu_op != WS_NONE && m->cpu_ops.forward[k->cpu_op] != WS_NONE
+	                             ? WS_TEXT_BACKWARD
+	                     : op && op->direction ? op->direction
+	                                           : config->name_direction,
+	        .marks = context ? context->marks : 0,
+	        .timed = from->timed,
+	        .cut_off = from->cut_off,
+	        .has_call = k->call != WS_NONE,
+	        .is_captured = node != NULL,
+	        .collective = from->collective};
+
+	/* the recorded type has precedence over the name if the operation is known (the first input
+	 * of others may be anything, such as indexes), except that operations do not record TF32
+	 * for fp32 data, or operands narrower than their tensors */
+	const bool computes = op && op->kind &&
+	                      (ws_bytes_begin(m->texts[op->dtype], "fp") ||
+	                       ws_bytes_begin(m->texts[op->dtype], "bf"));
+	kind.dtype = config->dtype_is_narrow         ? config->name_dtype
+	             : annotated && annotated->dtype ? annotated->dtype
+	             : computes                      ? op->dtype
+	             : config->name_dtype            ? config->name_dtype
+	             : op                            ? op->dtype
+	                                             : WS_TEXT_EMPTY;
 
 	/* the line of its operation, else that of the innermost module around it */
 	kind.source = k->cpu_op == WS_NONE ? 0 : m->cpu_ops.source[k->cpu_op];
@@ -517,51 +500,6 @@ uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, ui
 	                         tree->end_ns[op]);
 }
 
-/*
- * On a thread, a phase lasts from an operation with known phase to the last such one, if it is not
- * interrupted. Other operations between them belong to the phase, too.
- */
-static void find_runs(struct runs *f)
-{
-	struct ws_model *m = f->m;
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	const struct ws_op_tree *r = &ops->tree;
-	struct phase_span *run = NULL;
-	uint32_t last = 0; /* operation of the run */
-
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = r->parent[i], step;
-		uint8_t phase = ops->phase[i];
-		const struct ws_joined_range *range;
-
-		if (phase == WS_PHASE_OTHER ||
-		    (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER))
-			continue;
-		range = ws_joined_rows_range(f->rows, ops->range[i]);
-		step = ws_step_of_op(m, f->rows, i);
-		if (step == WS_NONE || phase == WS_PHASE_EVALUATION ||
-		    (range && range->context->phase != WS_PHASE_OTHER &&
-		     !(is_closure(f, range) && phase != WS_PHASE_OPTIMIZER))) {
-			run = NULL; /* not in a step, or the time of a range or evaluation counts
-			               instead */
-			continue;
-		}
-		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
-		    r->thread[i] != r->thread[last] || is_interrupted(f, run, r->start_ns[i])) {
-			run = &f->spans[f->n++];
-			*run = (struct phase_span){r->start_ns[i], r->end_ns[i], step,
-			                           (uint8_t)(RANK_OF_CLOSURE - 1 - phase)};
-		} else {
-			while (++last < i)
-				if (r->end_ns[last] <= r->start_ns[i] &&
-				    ops->phase[last] == WS_PHASE_OTHER)
-					ops->phase[last] = phase;
-			run->end_ns = r->end_ns[i] > run->end_ns ? r->end_ns[i] : run->end_ns;
-		}
-		last = i;
-	}
-}
-
 static int by_step(const void *pa, const void *pb)
 {
 	const struct phase_span *a = pa, *b = pb;
@@ -569,32 +507,6 @@ static int by_step(const void *pa, const void *pb)
 	if (a->step != b->step)
 		return a->step < b->step ? -1 : 1;
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* Each moment counts once, so the phases never exceed the step. All spans are inside the step. */
-static void split_step(struct ws_model_step *step, const struct phase_span *spans, size_t n)
-{
-	int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
-
-	memset(step->phase_ns, 0, sizeof(step->phase_ns));
-	for (int rank = 0; rank < RANKS; rank++) {
-		enum ws_phase phase = phase_of_rank(rank);
-		struct ws_union all = {0};
-
-		for (size_t i = 0; i < n; i++) {
-			const struct phase_span *s = &spans[i];
-			int64_t from = s->start_ns > step->start_ns ? s->start_ns : step->start_ns;
-			int64_t to = s->end_ns < end_ns ? s->end_ns : end_ns;
-
-			if (s->rank == rank)
-				step->phases |= (uint8_t)(1u << phase);
-			if (s->rank <= rank && to > from)
-				ws_union_add(&all, from, to);
-		}
-		step->phase_ns[phase] += all.busy_ns - covered_ns;
-		covered_ns = all.busy_ns;
-	}
-	step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
 }
 
 /* The step that a range is, or in which it lies on its thread. */
@@ -654,8 +566,44 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 		                : (uint8_t)phase_of_op(&f, i,
 		                                       ws_joined_rows_range(rows, ops->range[i]));
 	}
-	if (links)
-		find_runs(&f);
+
+	/* On a thread, a phase lasts from an operation with known phase to the last such one, if it
+	 * is not interrupted. Other operations between them belong to the phase, too. */
+	struct phase_span *run = NULL;
+	uint32_t last_op = 0; /* operation of the run */
+
+	for (uint32_t i = 0; i < tree->n && links; i++) {
+		uint32_t parent = tree->parent[i], step;
+		uint8_t phase = ops->phase[i];
+		const struct ws_joined_range *range;
+
+		if (phase == WS_PHASE_OTHER ||
+		    (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER))
+			continue;
+		range = ws_joined_rows_range(f.rows, ops->range[i]);
+		step = ws_step_of_op(m, f.rows, i);
+		if (step == WS_NONE || phase == WS_PHASE_EVALUATION ||
+		    (range && range->context->phase != WS_PHASE_OTHER &&
+		     !(is_closure(&f, range) && phase != WS_PHASE_OPTIMIZER))) {
+			run = NULL; /* not in a step, or the time of a range or evaluation counts
+			               instead */
+			continue;
+		}
+		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
+		    tree->thread[i] != tree->thread[last_op] ||
+		    is_interrupted(&f, run, tree->start_ns[i])) {
+			run = &f.spans[f.n++];
+			*run = (struct phase_span){tree->start_ns[i], tree->end_ns[i], step,
+			                           (uint8_t)(RANK_OF_CLOSURE - 1 - phase)};
+		} else {
+			while (++last_op < i)
+				if (tree->end_ns[last_op] <= tree->start_ns[i] &&
+				    ops->phase[last_op] == WS_PHASE_OTHER)
+					ops->phase[last_op] = phase;
+			run->end_ns = tree->end_ns[i] > run->end_ns ? tree->end_ns[i] : run->end_ns;
+		}
+		last_op = i;
+	}
 
 	/* Ranges that are the outermost of a phase in their step. */
 	for (uint32_t i = 0; i < rows->nranges; i++) {
@@ -680,7 +628,31 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 	for (size_t i = 0, next; i < f.n; i = next) {
 		for (next = i + 1; next < f.n && f.spans[next].step == f.spans[i].step;)
 			next++;
-		split_step(&m->steps[f.spans[i].step], &f.spans[i], next - i);
+		/* Each moment counts once, so the phases never exceed the step. All spans are
+		 * inside the step. */
+		struct ws_model_step *step = &m->steps[f.spans[i].step];
+		int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
+
+		memset(step->phase_ns, 0, sizeof(step->phase_ns));
+		for (int rank = 0; rank < RANKS; rank++) {
+			enum ws_phase phase = phase_of_rank(rank);
+			struct ws_union all = {0};
+
+			for (size_t k = i; k < next; k++) {
+				const struct phase_span *s = &f.spans[k];
+				int64_t from =
+				        s->start_ns > step->start_ns ? s->start_ns : step->start_ns;
+				int64_t to = s->end_ns < end_ns ? s->end_ns : end_ns;
+
+				if (s->rank == rank)
+					step->phases |= (uint8_t)(1u << phase);
+				if (s->rank <= rank && to > from)
+					ws_union_add(&all, from, to);
+			}
+			step->phase_ns[phase] += all.busy_ns - covered_ns;
+			covered_ns = all.busy_ns;
+		}
+		step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
 	}
 	ws_arena_free(&f.temp);
 }

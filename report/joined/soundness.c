@@ -251,8 +251,8 @@ struct hole_finder {
 static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joined_call *call)
 {
 	struct ws_call_key key = {.correlation = call->correlation,
-	                            .process = f->j->m->threads[call->kind->thread].process,
-	                            .start_ns = INT64_MAX};
+	                          .process = f->j->m->threads[call->kind->thread].process,
+	                          .start_ns = INT64_MAX};
 
 	if (f->j->rows->calls_by_id)
 		return true;
@@ -338,57 +338,6 @@ static void note_far(struct far_finder *f, int64_t start_ns, int64_t end_ns, uin
 	note_most(broken, start > end ? start : end);
 }
 
-static void leave_out_far(struct far_finder *f)
-{
-	struct ws_joined_rows *rows = f->j->rows;
-	struct ws_model *m = f->j->m;
-	struct ws_broken_law *broken = &m->soundness.broken[WS_LAW_FAR_AWAY];
-
-	WS_EACH_KERNEL(rows, i, k) {
-		if (!k->kind->timed || !is_far(f, k->start_ns, k->start_ns + k->dur_ns))
-			continue;
-		note_far(f, k->start_ns, k->start_ns + k->dur_ns, m->configs[k->kind->config].name);
-		broken->kernels++;
-		spoil_step(f->j, k->step);
-		f->j->forget_time(f->j->ctx, i);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		struct ws_work *w = &m->work[i];
-
-		if (w->no_time || !is_far(f, w->start_ns, w->start_ns + w->dur_ns))
-			continue;
-		note_far(f, w->start_ns, w->start_ns + w->dur_ns, WS_TEXT_EMPTY);
-		broken->copies++;
-		spoil_step(f->j, w->step);
-		w->no_time = true;
-		w->dur_ns = 0;
-	}
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
-
-		if (!is_far(f, call.start_ns, call.start_ns + call.dur_ns))
-			continue;
-		note_far(f, call.start_ns, call.start_ns + call.dur_ns, call.kind->name);
-		broken->calls++;
-		spoil_step(f->j, ws_joined_call_step(rows, m, &call));
-	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		struct ws_joined_range range = *ws_joined_rows_range(rows, i);
-
-		if (range.is_open && range.end_ns > f->end_ns && range.start_ns <= f->end_ns) {
-			range.end_ns = f->end_ns;
-			ws_spill_put(&rows->ranges, sizeof(range), i, &range);
-		}
-		if (!is_far(f, range.start_ns, range.end_ns))
-			continue;
-		note_far(f, range.start_ns, range.end_ns, range.recorded);
-		broken->calls++;
-	}
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (is_far(f, m->steps[i].start_ns, m->steps[i].start_ns + m->steps[i].total_ns))
-			spoil_step(f->j, i);
-}
-
 static void find_far(struct ws_judge *j)
 {
 	struct ws_joined_rows *rows = j->rows;
@@ -428,8 +377,57 @@ static void find_far(struct ws_judge *j)
 	}
 
 	each_time(&f, keep_time);
-	if (found)
-		leave_out_far(&f);
+	if (found) {
+		struct ws_model *m = j->m;
+		struct ws_broken_law *broken = &m->soundness.broken[WS_LAW_FAR_AWAY];
+
+		WS_EACH_KERNEL(rows, i, k) {
+			if (!k->kind->timed || !is_far(&f, k->start_ns, k->start_ns + k->dur_ns))
+				continue;
+			note_far(&f, k->start_ns, k->start_ns + k->dur_ns,
+			         m->configs[k->kind->config].name);
+			broken->kernels++;
+			spoil_step(j, k->step);
+			j->forget_time(j->ctx, i);
+		}
+		for (size_t i = 0; i < m->nwork; i++) {
+			struct ws_work *w = &m->work[i];
+
+			if (w->no_time || !is_far(&f, w->start_ns, w->start_ns + w->dur_ns))
+				continue;
+			note_far(&f, w->start_ns, w->start_ns + w->dur_ns, WS_TEXT_EMPTY);
+			broken->copies++;
+			spoil_step(j, w->step);
+			w->no_time = true;
+			w->dur_ns = 0;
+		}
+		for (uint32_t i = 0; i < rows->ncalls; i++) {
+			const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
+
+			if (!is_far(&f, call.start_ns, call.start_ns + call.dur_ns))
+				continue;
+			note_far(&f, call.start_ns, call.start_ns + call.dur_ns, call.kind->name);
+			broken->calls++;
+			spoil_step(j, ws_joined_call_step(rows, m, &call));
+		}
+		for (uint32_t i = 0; i < rows->nranges; i++) {
+			struct ws_joined_range range = *ws_joined_rows_range(rows, i);
+
+			if (range.is_open && range.end_ns > f.end_ns &&
+			    range.start_ns <= f.end_ns) {
+				range.end_ns = f.end_ns;
+				ws_spill_put(&rows->ranges, sizeof(range), i, &range);
+			}
+			if (!is_far(&f, range.start_ns, range.end_ns))
+				continue;
+			note_far(&f, range.start_ns, range.end_ns, range.recorded);
+			broken->calls++;
+		}
+		for (uint32_t i = 0; i < m->nsteps; i++)
+			if (is_far(&f, m->steps[i].start_ns,
+			           m->steps[i].start_ns + m->steps[i].total_ns))
+				spoil_step(j, i);
+	}
 	j->m->begin_ns = f.begin_ns;
 	j->m->end_ns = f.end_ns;
 	if (found) {

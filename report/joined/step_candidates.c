@@ -63,123 +63,11 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	return (struct ws_bytes){out, n};
 }
 
-static void choose(struct finder *f, struct ws_step_candidates *out)
-{
-	/* steps even if only one was recorded */
-	static const char *const known[] = {"train_step*", "training_step*", "iteration*",
-	                                    "Iteration*",  "train_batch*",   "inference_step*",
-	                                    "execute_*",   "step[*",         "prefill[*",
-	                                    "decode[*"};
-
-	const struct ws_ranges *r = &f->m->ranges;
-
-	for (size_t n = 0; n < WS_STEP_CANDIDATES; n++) {
-		struct ws_step_candidate *c = &out->best[out->n];
-		uint8_t *is_step, *is_outermost; /* by path; is_step: it, or a parent */
-		struct group *best = NULL;
-
-		for (size_t i = 0; i < f->ngroups; i++) {
-			struct group *g = &f->group[i];
-
-			if (!((g->names > 1 && g->count > g->names) ||
-			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
-			    (g->count > 1 || (g->count && WS_NAME_IS_ONE_OF(g->pattern, known))) &&
-			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
-			    g->gpu_ns &&
-			    /* more GPU time first, then outer ranges */
-			    (!best || g->gpu_ns > best->gpu_ns ||
-			     (g->gpu_ns == best->gpu_ns &&
-			      (g->depth < best->depth ||
-			       (g->depth == best->depth && g->count > best->count)))))
-				best = g;
-		}
-		if (!best)
-			return;
-		*c = (struct ws_step_candidate){
-		        .pattern = ws_arena_copy(f->arena, best->pattern.ptr, best->pattern.len),
-		        .gpu_ns = best->gpu_ns,
-		        .percent = 100 * (double)best->gpu_ns / (double)f->gpu_ns,
-		};
-		best->count = 0;
-
-		/* Add the steps that the pattern gives: outermost, finished, and not warm-up. */
-		WS_NEW(f->arena, is_step, r->npaths);
-		WS_NEW(f->arena, is_outermost, r->npaths);
-		for (uint32_t i = 0; i < r->npaths; i++) {
-			const uint32_t parent = r->paths[i].parent;
-			const bool in_step = parent != WS_NONE && is_step[parent];
-
-			ws_step_is_path(f->m, r, i, c->pattern, &is_step[i]);
-			is_outermost[i] = is_step[i] && !in_step;
-			is_step[i] |= in_step;
-		}
-		WS_NEW(f->arena, c->span, f->rows->nranges);
-		WS_EACH_RANGE(f->rows, i, range)
-			if (is_outermost[range->context->path] && !range->is_open &&
-			    !(range->context->marks & WS_IN_WARM_UP))
-				c->span[c->count++] =
-				        (struct ws_span){range->start_ns, range->end_ns};
-		out->n += c->count > 0;
-	}
-}
-
 /* --- kernels that repeat ---------------------------------------------------------------------- */
 
 static const struct ws_config *config_of(const struct finder *f, size_t i)
 {
 	return &f->m->configs[ws_joined_rows_kernel(f->rows, i)->kind->config];
-}
-
-/* Distance from the middle kernel of a name to the next one; 0: there is none. */
-static size_t distance_in_the_middle(const struct finder *f, size_t n, uint32_t name,
-                                     uint32_t count)
-{
-	size_t before = 0, at = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (config_of(f, i)->name != name)
-			continue;
-		if (before == count / 2)
-			at = i;
-		else if (before > count / 2)
-			return i - at;
-		before++;
-	}
-	return 0;
-}
-
-/* For the first device: the distance of a rare name in the middle of the trace is the period. The
- * rarest name may occur only at the start, so several are tried. */
-static void find_period(struct finder *f, struct ws_step_candidates *out)
-{
-	uint32_t *count;
-	size_t n = 0;
-
-	WS_NEW(f->arena, count, f->m->ntexts);
-	for (; n < f->rows->nkernels && config_of(f, n)->device == config_of(f, 0)->device; n++)
-		count[config_of(f, n)->name]++;
-	for (int tried = 0; tried < NAMES_TRIED; tried++) {
-		uint32_t name = 0; /* the rarest one of at least three kernels, not tried yet */
-		size_t period, same = 0;
-
-		for (uint32_t t = 0; t < f->m->ntexts; t++)
-			if (count[t] > 2 && (!name || count[t] < count[name]))
-				name = t;
-		if (!name)
-			return;
-		period = distance_in_the_middle(f, n, name, count[name]);
-		count[name] = 0;
-		/* a single repeated kernel has no steps */
-		if (period < 2 || n / period < 3)
-			continue;
-		for (size_t i = period; i < n; i++)
-			same += config_of(f, i)->name == config_of(f, i - period)->name;
-		if (100 * (double)same / (double)(n - period) < REPEAT_PERCENT)
-			continue;
-		out->period = period;
-		out->times = n / period;
-		return;
-	}
 }
 
 void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
@@ -263,8 +151,103 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 			last = f.of_path[at] != WS_NONE ? f.of_path[at] : last;
 		}
 	}
-	find_period(&f, out);
-	choose(&f, out);
+
+	/* For the first device: the distance of a rare name in the middle of the trace is the
+	 * period. The rarest name may occur only at the start, so several are tried. */
+	uint32_t *count;
+	size_t n = 0;
+
+	WS_NEW(arena, count, m->ntexts);
+	for (; n < rows->nkernels && config_of(&f, n)->device == config_of(&f, 0)->device; n++)
+		count[config_of(&f, n)->name]++;
+	for (int tried = 0; tried < NAMES_TRIED && !out->period; tried++) {
+		uint32_t name = 0; /* the rarest one of at least three kernels, not tried yet */
+		size_t period, same = 0;
+
+		for (uint32_t t = 0; t < m->ntexts; t++)
+			if (count[t] > 2 && (!name || count[t] < count[name]))
+				name = t;
+		if (!name)
+			break;
+		/* from the middle kernel of the name to the next one; 0: there is none */
+		size_t before = 0, at = 0;
+
+		period = 0;
+		for (size_t i = 0; i < n && !period; i++) {
+			if (config_of(&f, i)->name != name)
+				continue;
+			if (before == count[name] / 2)
+				at = i;
+			else if (before > count[name] / 2)
+				period = i - at;
+			before++;
+		}
+		count[name] = 0;
+		/* a single repeated kernel has no steps */
+		if (period < 2 || n / period < 3)
+			continue;
+		for (size_t i = period; i < n; i++)
+			same += config_of(&f, i)->name == config_of(&f, i - period)->name;
+		if (100 * (double)same / (double)(n - period) < REPEAT_PERCENT)
+			continue;
+		out->period = period;
+		out->times = n / period;
+	}
+
+	/* The candidates with most GPU time. known: steps even if only one was recorded. */
+	static const char *const known[] = {"train_step*", "training_step*", "iteration*",
+	                                    "Iteration*",  "train_batch*",   "inference_step*",
+	                                    "execute_*",   "step[*",         "prefill[*",
+	                                    "decode[*"};
+
+	for (size_t k = 0; k < WS_STEP_CANDIDATES; k++) {
+		struct ws_step_candidate *c = &out->best[out->n];
+		uint8_t *is_step, *is_outermost; /* by path; is_step: it, or a parent */
+		struct group *best = NULL;
+
+		for (size_t i = 0; i < f.ngroups; i++) {
+			struct group *g = &f.group[i];
+
+			if (!((g->names > 1 && g->count > g->names) ||
+			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
+			    (g->count > 1 || (g->count && WS_NAME_IS_ONE_OF(g->pattern, known))) &&
+			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f.gpu_ns &&
+			    g->gpu_ns &&
+			    /* more GPU time first, then outer ranges */
+			    (!best || g->gpu_ns > best->gpu_ns ||
+			     (g->gpu_ns == best->gpu_ns &&
+			      (g->depth < best->depth ||
+			       (g->depth == best->depth && g->count > best->count)))))
+				best = g;
+		}
+		if (!best)
+			break;
+		*c = (struct ws_step_candidate){
+		        .pattern = ws_arena_copy(arena, best->pattern.ptr, best->pattern.len),
+		        .gpu_ns = best->gpu_ns,
+		        .percent = 100 * (double)best->gpu_ns / (double)f.gpu_ns,
+		};
+		best->count = 0;
+
+		/* Add the steps that the pattern gives: outermost, finished, and not warm-up. */
+		WS_NEW(arena, is_step, r->npaths);
+		WS_NEW(arena, is_outermost, r->npaths);
+		for (uint32_t i = 0; i < r->npaths; i++) {
+			const uint32_t parent = r->paths[i].parent;
+			const bool in_step = parent != WS_NONE && is_step[parent];
+
+			ws_step_is_path(m, r, i, c->pattern, &is_step[i]);
+			is_outermost[i] = is_step[i] && !in_step;
+			is_step[i] |= in_step;
+		}
+		WS_NEW(arena, c->span, rows->nranges);
+		WS_EACH_RANGE(rows, i, range)
+			if (is_outermost[range->context->path] && !range->is_open &&
+			    !(range->context->marks & WS_IN_WARM_UP))
+				c->span[c->count++] =
+				        (struct ws_span){range->start_ns, range->end_ns};
+		out->n += c->count > 0;
+	}
 	ws_strtab_free(&f.patterns);
 	ws_spans_release(&f.warm_up);
 }

@@ -158,64 +158,25 @@ static void on_flow(void *loader, const void *row)
 		ops->forward[to] = from;
 }
 
-/*
- * A copy is the backward of what stands at the place of its original's forward operation: in the
- * period as many before its own.
- */
-static void link_copies(struct ws_model *m, const struct ws_op_copy *rows, struct ws_arena *temp)
+static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
+                               const struct ws_column_data *t, struct ws_err *err)
 {
+	struct ws_model *m = l->m;
 	struct ws_cpu_ops *ops = &m->cpu_ops;
-	const size_t n = ops->tree.n;
-	size_t *first;         /* of each period: of its places in `at` */
-	uint32_t *at, *of_row; /* the operations at these places; of a row; WS_NONE */
-	size_t nrows = 0;
+	struct ws_op_tree *r = &ops->tree;
+	struct op_sequence *sequence;
+	struct ws_op_copy *rows;
+	int64_t total = 0;
+	uint32_t next = 0; /* thread */
+	size_t n;
 
-	/* Rows that were recorded twice have places, but are no operations. */
-	WS_NEW(temp, first, m->nop_periods + 1);
-	for (size_t i = 0; i < n; i++) {
-		size_t *places = rows[i].period == WS_NONE ? NULL : &first[rows[i].period + 1];
+	WS_FORWARD(ws_load_op_periods(l, t, err));
 
-		if (places && *places <= rows[i].place)
-			*places = rows[i].place + (size_t)1;
-		if (nrows <= rows[i].row)
-			nrows = rows[i].row + (size_t)1;
-	}
-	for (size_t i = 0; i < m->nop_periods; i++)
-		first[i + 1] += first[i];
-	WS_NEW(temp, at, first[m->nop_periods]);
-	WS_NEW(temp, of_row, nrows);
-	memset(at, 0xff, first[m->nop_periods] * sizeof(*at));
-	memset(of_row, 0xff, nrows * sizeof(*of_row));
-	for (uint32_t i = 0; i < n; i++) {
-		if (rows[i].period != WS_NONE)
-			at[first[rows[i].period] + rows[i].place] = i;
-		if (!rows[i].is_copy)
-			of_row[rows[i].row] = i;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t like = rows[i].is_copy ? of_row[rows[i].row] : WS_NONE,
-		               forward = like == WS_NONE ? WS_NONE : ops->forward[like];
-		uint32_t period;
-
-		if (forward == WS_NONE || rows[forward].period == WS_NONE)
-			continue;
-		period = rows[i].period - (rows[like].period - rows[forward].period);
-		if (period < m->nop_periods &&
-		    m->op_periods[period].marks == m->op_periods[rows[forward].period].marks &&
-		    first[period + 1] - first[period] > rows[forward].place)
-			ops->forward[i] = at[first[period] + rows[forward].place];
-	}
-}
-
-/* All operations, and copies of those of steps that others repeat, by thread, then begin, the
- * longer one first: parents before their children. */
-static size_t order_ops(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
-                        struct ws_op_copy **out)
-{
+	/* All operations, and copies of those of steps that others repeat, by thread, then begin,
+	 * the longer one first: parents before their children. */
 	struct ws_op_copy *all;
 	uint32_t *order;
 	int64_t *key;
-	size_t n;
 
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, key, t->rows);
@@ -246,26 +207,9 @@ static size_t order_ops(struct ws_arena *temp, struct ws_loader *l, const struct
 	for (size_t j = 0; j < n; j++)
 		key[j] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, all[j].row), 0);
 	ws_order_by(order, key, n);
-	WS_NEW(temp, *out, n);
+	WS_NEW(temp, rows, n);
 	for (size_t j = 0; j < n; j++)
-		(*out)[j] = all[order[j]];
-	return n;
-}
-
-static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
-                               const struct ws_column_data *t, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_op_tree *r = &ops->tree;
-	struct op_sequence *sequence;
-	struct ws_op_copy *rows;
-	int64_t total = 0;
-	uint32_t next = 0; /* thread */
-	size_t n;
-
-	WS_FORWARD(ws_load_op_periods(l, t, err));
-	n = order_ops(temp, l, t, &rows);
+		rows[j] = all[order[j]];
 	r->n = n;
 	WS_NEW(&m->arena, r->start_ns, n);
 	WS_NEW(&m->arena, r->end_ns, n);
@@ -351,8 +295,53 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
 	else
 		follow_sequences(ops, sequence);
-	if (m->nop_periods)
-		link_copies(m, rows, temp);
+	if (m->nop_periods) {
+		/*
+		 * A copy is the backward of what stands at the place of its original's forward
+		 * operation: in the period as many before its own.
+		 */
+		size_t *first;         /* of each period: of its places in `at` */
+		uint32_t *at, *of_row; /* the operations at these places; of a row; WS_NONE */
+		size_t nrows = 0;
+
+		/* Rows that were recorded twice have places, but are no operations. */
+		WS_NEW(temp, first, m->nop_periods + 1);
+		for (size_t i = 0; i < r->n; i++) {
+			size_t *places =
+			        rows[i].period == WS_NONE ? NULL : &first[rows[i].period + 1];
+
+			if (places && *places <= rows[i].place)
+				*places = rows[i].place + (size_t)1;
+			if (nrows <= rows[i].row)
+				nrows = rows[i].row + (size_t)1;
+		}
+		for (size_t i = 0; i < m->nop_periods; i++)
+			first[i + 1] += first[i];
+		WS_NEW(temp, at, first[m->nop_periods]);
+		WS_NEW(temp, of_row, nrows);
+		memset(at, 0xff, first[m->nop_periods] * sizeof(*at));
+		memset(of_row, 0xff, nrows * sizeof(*of_row));
+		for (uint32_t i = 0; i < r->n; i++) {
+			if (rows[i].period != WS_NONE)
+				at[first[rows[i].period] + rows[i].place] = i;
+			if (!rows[i].is_copy)
+				of_row[rows[i].row] = i;
+		}
+		for (uint32_t i = 0; i < r->n; i++) {
+			const uint32_t like = rows[i].is_copy ? of_row[rows[i].row] : WS_NONE,
+			               forward = like == WS_NONE ? WS_NONE : ops->forward[like];
+			uint32_t period;
+
+			if (forward == WS_NONE || rows[forward].period == WS_NONE)
+				continue;
+			period = rows[i].period - (rows[like].period - rows[forward].period);
+			if (period < m->nop_periods &&
+			    m->op_periods[period].marks ==
+			            m->op_periods[rows[forward].period].marks &&
+			    first[period + 1] - first[period] > rows[forward].place)
+				ops->forward[i] = at[first[period] + rows[forward].place];
+		}
+	}
 	for (uint32_t i = 0; i < r->n; i++)
 		if (ops->forward[i] == WS_NONE && r->parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[r->parent[i]];

@@ -418,32 +418,6 @@ static bool tile_of(struct ws_bytes arguments, unsigned long tile[3])
 	return false;
 }
 
-static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out)
-{
-	static const char *const types[] = {"bfloat16_t",   "half_t",       "tfloat32_t",
-	                                    "float_e4m3_t", "float_e5m2_t", "float_e2m1_t",
-	                                    "int8_t"};
-	struct ws_bytes arguments = arguments_of(name), element; /* of a CUTLASS template */
-	const char *at = arguments.ptr, *end = at + arguments.len;
-	unsigned long tile[3];
-	char text[64];
-
-	do
-		element = ws_name_last_part(next_word(&at, end));
-	while (element.len && !WS_NAME_IS_ONE_OF(element, types));
-	put_bytes(out, wrapped);
-
-	if (!tile_of(arguments, tile))
-		return;
-	snprintf(text, sizeof(text), "<%lux%lux%lu", tile[0], tile[1], tile[2]);
-	put_str(out, text);
-	if (element.len) {
-		put_str(out, ", ");
-		put_bytes(out, element);
-	}
-	put_str(out, ">");
-}
-
 /* Bytes of a Tensile name up to its tile and matrix instruction; 0 = not a Tensile name. */
 static size_t tensile_length(struct ws_bytes name)
 {
@@ -531,7 +505,28 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {
 		put_bytes(out, function);
 	} else if (ws_name_frame(function) == WS_NAME_WRAPPER) {
-		put_wrapped(name, telling, out);
+		static const char *const types[] = {"bfloat16_t",   "half_t",       "tfloat32_t",
+		                                    "float_e4m3_t", "float_e5m2_t", "float_e2m1_t",
+		                                    "int8_t"};
+		struct ws_bytes element; /* of a CUTLASS template */
+		const char *at = arguments.ptr, *end = at + arguments.len;
+		unsigned long tile[3];
+		char text[64];
+
+		do
+			element = ws_name_last_part(next_word(&at, end));
+		while (element.len && !WS_NAME_IS_ONE_OF(element, types));
+		put_bytes(out, telling);
+
+		if (tile_of(arguments, tile)) {
+			snprintf(text, sizeof(text), "<%lux%lux%lu", tile[0], tile[1], tile[2]);
+			put_str(out, text);
+			if (element.len) {
+				put_str(out, ", ");
+				put_bytes(out, element);
+			}
+			put_str(out, ">");
+		}
 	} else if (ws_name_frame(function) == WS_NAME_FRAME) {
 		/* frame<function<type>> */
 		struct ws_bytes type = type_of(behind, (const char *)arguments.ptr + arguments.len);

@@ -81,8 +81,8 @@ void ws_pass_find_captures(struct ws_pass *p)
 	WS_NEW(&p->m->arena, p->captures, m->ngraph_nodes);
 	for (size_t i = 0; i < m->ngraph_nodes; i++)
 		if (!m->graph_nodes[i].original)
-			p->captures[p->ncaptures++] = (struct ws_capture){
-			        m->graph_nodes[i].time_ns, m->graph_nodes[i].thread};
+			p->captures[p->ncaptures++] = (struct ws_capture){m->graph_nodes[i].time_ns,
+			                                                  m->graph_nodes[i].thread};
 	ws_sort(p->captures, p->ncaptures, sizeof(*p->captures), by_thread_and_time);
 }
 
@@ -770,36 +770,32 @@ static void find_repeats(struct ws_model *m)
 	}
 }
 
-/* Steps of which most was not recorded. */
-static void find_unrecorded(struct ws_model *m)
-{
-	for (size_t i = 0; i < m->ncalibration; i++) {
-		const struct ws_calibration_step *c = &m->calibration[i];
-		size_t n;
-
-		if (!c->is_unrecorded)
-			continue;
-		WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < c->end_ns);
-		for (size_t s = n; s-- > 0;) {
-			struct ws_model_step *step = &m->steps[s];
-			const int64_t end_ns = step->start_ns + step->total_ns;
-
-			if (step->thread != c->thread)
-				continue;
-			if (end_ns <= c->start_ns)
-				break;
-			if (ws_span_overlap(step->start_ns, end_ns, c->start_ns, c->end_ns) >
-			    step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
-				step->apart = WS_STEP_UNRECORDED;
-		}
-	}
-}
-
 void ws_pass_set_steps_apart(struct ws_pass *p)
 {
 	struct calls c;
 
-	find_unrecorded(p->m);
+	/* Steps of which most was not recorded. */
+	for (size_t i = 0; i < p->m->ncalibration; i++) {
+		const struct ws_calibration_step *period = &p->m->calibration[i];
+		size_t n;
+
+		if (!period->is_unrecorded)
+			continue;
+		WS_COUNT_FIRST(n, p->m->nsteps, p->m->steps[n].start_ns < period->end_ns);
+		for (size_t s = n; s-- > 0;) {
+			struct ws_model_step *step = &p->m->steps[s];
+			const int64_t end_ns = step->start_ns + step->total_ns;
+
+			if (step->thread != period->thread)
+				continue;
+			if (end_ns <= period->start_ns)
+				break;
+			if (ws_span_overlap(step->start_ns, end_ns, period->start_ns,
+			                    period->end_ns) >
+			    step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+				step->apart = WS_STEP_UNRECORDED;
+		}
+	}
 	if (p->framework.is_present && p->m->nsteps) {
 		find_repeats(p->m);
 		find_calls(&c, p);

@@ -156,24 +156,6 @@ static inline void live_forget_ended(struct ws_live_ranges *l, struct ws_live_th
 	}
 }
 
-/* End a range on its own thread. events is l->events as a constant, so that the compiler can inline
- * its functions. */
-static inline enum ws_status live_close(struct ws_live_ranges *l,
-                                        const struct ws_live_events *events,
-                                        struct ws_live_thread *t, uint32_t range, int64_t time_ns,
-                                        struct ws_err *err)
-{
-	struct ws_open_range *r = &l->range[range];
-
-	WS_FAIL_IF(t->innermost != range && !l->ends, err, BUG, "ranges cross, which nobody saw");
-	if (t->innermost == range)
-		t->innermost = r->parent;
-	r->end_ns = t->ended_ns = time_ns;
-	r->ended = t->ended;
-	t->ended = range;
-	return events->close(l->ctx, range, 0, err);
-}
-
 static int began_first(const void *pa, const void *pb)
 {
 	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
@@ -248,7 +230,20 @@ static inline enum ws_status live_event(struct ws_live_ranges *l,
 	default:
 		return WS_OK;
 	}
-	return range == WS_NONE ? WS_OK : live_close(l, events, t, range, row->time_ns, err);
+
+	/* End a range on its own thread. events is l->events as a constant, so that the compiler
+	 * can inline its functions. */
+	if (range == WS_NONE)
+		return WS_OK;
+	struct ws_open_range *r = &l->range[range];
+
+	WS_FAIL_IF(t->innermost != range && !l->ends, err, BUG, "ranges cross, which nobody saw");
+	if (t->innermost == range)
+		t->innermost = r->parent;
+	r->end_ns = t->ended_ns = row->time_ns;
+	r->ended = t->ended;
+	t->ended = range;
+	return events->close(l->ctx, range, 0, err);
 }
 
 static uint32_t find_enclosing_range(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
@@ -533,54 +528,6 @@ static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 	r->step = (uint32_t)p->nsteps++;
 }
 
-/*
- * Sets the step of a new range, which may be a step itself. A step is an outermost range `step`,
- * PyTorch's ProfilerStep#N, or a range that matches --step; it is a warm-up step if it lies in a
- * range `warm-up`. A range `warm-up` without steps inside is a warm-up step.
- */
-static void pass_begin_step(struct ws_pass *p, uint32_t range)
-{
-	struct ws_open_range *r = &p->live.range[range];
-	uint32_t step = r->step;
-	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
-
-	if (in_step)
-		return;
-	if (step == WS_NONE && r->context->is_warm_up) {
-		new_step(p, range, 1);
-		return;
-	}
-	if (!r->context->is_step)
-		return;
-	if (step != WS_NONE)
-		p->steps[step].has_step = 1;
-	new_step(p, range, 0);
-}
-
-/* A range ended that is in a step, or is a step. */
-static void pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range,
-                            int open)
-{
-	struct ws_pass_step *s = &p->steps[r->step];
-	const struct ws_open_range *parent =
-	        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
-	const int around =
-	        parent && parent->step == r->step ? parent->context->phase : WS_PHASE_OTHER;
-	int64_t dur = r->end_ns - r->start_ns;
-
-	if (r->context->phase != WS_PHASE_OTHER && r->context->phase != around) {
-		s->step.phase_ns[r->context->phase] += dur;
-		if (around != WS_PHASE_OTHER)
-			s->step.phase_ns[around] -= dur;
-		s->step.phases |= (uint8_t)(1u << r->context->phase);
-	}
-	if (s->live != range || !s->open)
-		return;
-	s->open = 0;
-	s->step.total_ns = dur;
-	s->step.unfinished = open;
-}
-
 static size_t count_warm_up(const struct ws_model *m)
 {
 	size_t n = 0;
@@ -793,8 +740,22 @@ static inline void begin_range(void *ctx, uint32_t range)
 		r->op = range;
 		r->counted = 1;
 	}
-	if (context->is_step || context->is_warm_up)
-		pass_begin_step(p, range);
+
+	/*
+	 * Sets the step of a new range, which may be a step itself. A step is an outermost range
+	 * `step`, PyTorch's ProfilerStep#N, or a range that matches --step; it is a warm-up step if
+	 * it lies in a range `warm-up`. A range `warm-up` without steps inside is a warm-up step.
+	 */
+	if ((context->is_step || context->is_warm_up) &&
+	    (r->step == WS_NONE || p->steps[r->step].is_whole_warm_up)) {
+		if (r->step == WS_NONE && context->is_warm_up) {
+			new_step(p, range, 1);
+		} else if (context->is_step) {
+			if (r->step != WS_NONE)
+				p->steps[r->step].has_step = 1;
+			new_step(p, range, 0);
+		}
+	}
 }
 
 static inline enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
@@ -841,8 +802,27 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	};
 
 	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
-	if (context->tells_step && r->step != WS_NONE)
-		pass_close_step(p, r, range, open);
+	if (context->tells_step && r->step != WS_NONE) {
+		/* A range ended that is in a step, or is a step. */
+		struct ws_pass_step *s = &p->steps[r->step];
+		const struct ws_open_range *parent =
+		        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
+		const int around =
+		        parent && parent->step == r->step ? parent->context->phase : WS_PHASE_OTHER;
+		int64_t dur = r->end_ns - r->start_ns;
+
+		if (r->context->phase != WS_PHASE_OTHER && r->context->phase != around) {
+			s->step.phase_ns[r->context->phase] += dur;
+			if (around != WS_PHASE_OTHER)
+				s->step.phase_ns[around] -= dur;
+			s->step.phases |= (uint8_t)(1u << r->context->phase);
+		}
+		if (s->live == range && s->open) {
+			s->open = 0;
+			s->step.total_ns = dur;
+			s->step.unfinished = open;
+		}
+	}
 	if (context->marks_iteration && !open)
 		ws_pass_take_iteration_mark(p, r);
 	return WS_OK;

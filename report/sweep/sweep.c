@@ -149,10 +149,10 @@ void ws_sweep_free(struct ws_sweep *s)
 /* May two runs of one configuration differ in this fact? */
 static bool is_no_work(const struct ws_sweep *s, uint32_t key)
 {
-	static const char *const own[] = {"result",         "seed",
-	                                  "skipped_steps",  "parameters",
-	                                  "libraries",      "repetition",
-	                                  "steps",          "tokens_per_step",
+	static const char *const own[] = {"result",          "seed",
+	                                  "skipped_steps",   "parameters",
+	                                  "libraries",       "repetition",
+	                                  "steps",           "tokens_per_step",
 	                                  "images_per_step", "claimed_step_ms"};
 
 	return WS_NAME_IS_ONE_OF(ws_texts_get(&s->keys, key), own);
@@ -233,72 +233,6 @@ static const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
 
 /* --- times ------------------------------------------------------------------------------- */
 
-static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                       const struct ws_selection *sel, const struct ws_windows *w)
-{
-	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
-	const struct ws_time_window *windows = w->window;
-	const struct ws_step_times *times = ws_step_times(m, sel);
-	uint8_t present = 0, on_device = UINT8_MAX;
-
-	for (size_t i = 0; i < run->nsteps && run->has_steps; i++) {
-		present |= m->steps[windows[i].step].phases;
-		for (int p = 0; p < WS_PHASES; p++)
-			on_device &= (uint8_t) ~((times->window_ns[windows[i].step][p] < 0) << p);
-	}
-	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
-		const bool is_window = t > WS_SWEEP_TOTAL;
-		const int phase =
-		        t == WS_SWEEP_TOTAL ? WS_PHASES : phases[t % WS_SWEEP_FORWARD_WINDOW];
-
-		if (t != WS_SWEEP_TOTAL &&
-		    (!run->has_steps || !((is_window ? on_device : present) >> phase & 1)))
-			continue;
-		run->ns[t] = ws_arena_array(&s->arena, run->nsteps, sizeof(double));
-		for (size_t i = 0; i < run->nsteps; i++)
-			run->ns[t][i] =
-			        (double)(t == WS_SWEEP_TOTAL
-			                         ? windows[i].end_ns - windows[i].start_ns
-			                 : is_window ? times->window_ns[windows[i].step][phase]
-			                             : m->steps[windows[i].step].phase_ns[phase]);
-	}
-}
-
-/* Sets the share of softmax in the GPU time of the measured steps. If a trace has no dtype, adds
- * the dtype of most of the time of its products, because runs with different dtypes are different
- * configurations. */
-static void keep_kernels(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                         const struct ws_selection *sel)
-{
-	static const char *const products[] = {"gemm", "conv", "attention"};
-	struct ws_joined_rows *rows = sel->rows;
-	struct ws_arena temp = {0};
-	int64_t *ns, softmax_ns = 0; /* ns: by dtype */
-	uint32_t most = 0;
-	bool *is_product; /* by class */
-
-	WS_NEW(&temp, ns, m->ntexts);
-	WS_NEW(&temp, is_product, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		is_product[i] = WS_NAME_IS_ONE_OF(m->texts[i], products);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (!ws_kernel_selected(m, sel, k, i))
-			continue;
-		if (k->kind->class == WS_TEXT_SOFTMAX)
-			softmax_ns += k->dur_ns;
-		else if (is_product[k->kind->class])
-			ns[k->kind->dtype] += k->dur_ns;
-		if (ns[k->kind->dtype] > ns[most])
-			most = k->kind->dtype;
-	}
-	run->softmax_percent = ws_stat_percent((double)softmax_ns, (double)sel->gpu_ns);
-	if (most && !ws_model_fact(m, "dtype").len)
-		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
-	ws_arena_free(&temp);
-}
-
 static void keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const char *reason)
 {
 	const struct ws_bytes result = ws_sweep_text(s, run, "result");
@@ -361,7 +295,31 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 			add_fact(s, run, ws_bytes_of("total"),
 			         ws_bytes_of(run->has_steps ? "of a step" : "elapsed"));
 	}
-	keep_times(s, run, m, &sel, w);
+	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
+	const struct ws_step_times *times = ws_step_times(m, &sel);
+	uint8_t present = 0, on_device = UINT8_MAX;
+
+	for (size_t i = 0; i < run->nsteps && run->has_steps; i++) {
+		present |= m->steps[w->window[i].step].phases;
+		for (int p = 0; p < WS_PHASES; p++)
+			on_device &= (uint8_t) ~((times->window_ns[w->window[i].step][p] < 0) << p);
+	}
+	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
+		const bool is_window = t > WS_SWEEP_TOTAL;
+		const int phase =
+		        t == WS_SWEEP_TOTAL ? WS_PHASES : phases[t % WS_SWEEP_FORWARD_WINDOW];
+
+		if (t != WS_SWEEP_TOTAL &&
+		    (!run->has_steps || !((is_window ? on_device : present) >> phase & 1)))
+			continue;
+		run->ns[t] = ws_arena_array(&s->arena, run->nsteps, sizeof(double));
+		for (size_t i = 0; i < run->nsteps; i++)
+			run->ns[t][i] =
+			        (double)(t == WS_SWEEP_TOTAL
+			                         ? w->window[i].end_ns - w->window[i].start_ns
+			                 : is_window ? times->window_ns[w->window[i].step][phase]
+			                             : m->steps[w->window[i].step].phase_ns[phase]);
+	}
 	if (m->nmeasured) {
 		const struct ws_utilization *u = ws_utilization_find(m, &sel);
 
@@ -369,7 +327,36 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
 		run->ran_ns = u->ran_sum_ns / (double)m->nmeasured;
 	}
-	keep_kernels(s, run, m, &sel);
+
+	/* Sets the share of softmax in the GPU time of the measured steps. If a trace has no dtype,
+	 * adds the dtype of most of the time of its products, because runs with different dtypes
+	 * are different configurations. */
+	static const char *const products[] = {"gemm", "conv", "attention"};
+	struct ws_arena temp = {0};
+	int64_t *ns, softmax_ns = 0; /* ns: by dtype */
+	uint32_t most = 0;
+	bool *is_product; /* by class */
+
+	WS_NEW(&temp, ns, m->ntexts);
+	WS_NEW(&temp, is_product, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		is_product[i] = WS_NAME_IS_ONE_OF(m->texts[i], products);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (!ws_kernel_selected(m, &sel, k, i))
+			continue;
+		if (k->kind->class == WS_TEXT_SOFTMAX)
+			softmax_ns += k->dur_ns;
+		else if (is_product[k->kind->class])
+			ns[k->kind->dtype] += k->dur_ns;
+		if (ns[k->kind->dtype] > ns[most])
+			most = k->kind->dtype;
+	}
+	run->softmax_percent = ws_stat_percent((double)softmax_ns, (double)sel.gpu_ns);
+	if (most && !ws_model_fact(m, "dtype").len)
+		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
+	ws_arena_free(&temp);
 	ws_selection_release(&sel);
 	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;
 	run->images = run->has_steps ? (double)ws_fact_number(m, "images_per_step") : 0;
@@ -945,36 +932,6 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 	return WS_GRADE_AMBIGUOUS;
 }
 
-/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations)." Or: "bf16 looks 1.6× faster than
- * fp32, but CPU runs need three per side to be sure." */
-static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
-{
-	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
-	const bool faster = g->mean > 1;
-	const char *grade = ws_grade_name(grade_of(g));
-	const unsigned sure = g->faster + g->slower;
-	const char *unsure = NULL, *of = "";
-
-	/* if one by one all are sure, some are slower: the next sentence */
-	if (grade_of(g) == WS_GRADE_AMBIGUOUS && sure < g->n)
-		unsure = g->unknown ? "CPU runs need three per side to be sure"
-		         : g->n == 1 || !sure
-		                 ? "runs vary too much to be sure"
-		                 : ws_arena_format(a->texts, "only %u of %u differ beyond noise",
-		                                   sure, g->n);
-	if (g->n > 1)
-		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
-	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
-		ws_page_say(a->out, grade, "", name, " is as fast as ", base, of, ".", NULL);
-	else
-		ws_page_say(a->out, grade, "", name, unsure ? " looks " : " is ",
-		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, g->mean),
-		                            faster ? "faster" : "slower"),
-		            ws_arena_format(a->texts, " than %s%s%s%s.", base, of,
-		                            unsure ? ", but " : "", unsure ? unsure : ""),
-		            NULL);
-}
-
 /* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
 static bool say_throughput(const struct answering *a, bool tokens)
 {
@@ -1055,8 +1012,38 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		            ws_arena_format(a.texts, "%zu of %zu runs failed", s->nfailed,
 		                            s->nruns),
 		            ": see Verdict.", NULL);
-	if (best)
-		say_speed(&a, best);
+	if (best) {
+		/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations)." Or: "bf16 looks 1.6×
+		 * faster than fp32, but CPU runs need three per side to be sure." */
+		const char *name = text_of(&a, best->value),
+		           *of_base = text_of(&a, a.s->baseline_value);
+		const bool faster = best->mean > 1;
+		const char *grade = ws_grade_name(grade_of(best));
+		const unsigned sure = best->faster + best->slower;
+		const char *unsure = NULL, *of = "";
+
+		/* if one by one all are sure, some are slower: the next sentence */
+		if (grade_of(best) == WS_GRADE_AMBIGUOUS && sure < best->n)
+			unsure = best->unknown ? "CPU runs need three per side to be sure"
+			         : best->n == 1 || !sure
+			                 ? "runs vary too much to be sure"
+			                 : ws_arena_format(a.texts,
+			                                   "only %u of %u differ beyond noise",
+			                                   sure, best->n);
+		if (best->n > 1)
+			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
+		if (fmax(best->mean, 1 / best->mean) < UNSEEN)
+			ws_page_say(a.out, grade, "", name, " is as fast as ", of_base, of, ".",
+			            NULL);
+		else
+			ws_page_say(a.out, grade, "", name, unsure ? " looks " : " is ",
+			            ws_arena_format(a.texts, "%s %s",
+			                            ws_say_amount(a.texts, best->mean),
+			                            faster ? "faster" : "slower"),
+			            ws_arena_format(a.texts, " than %s%s%s%s.", of_base, of,
+			                            unsure ? ", but " : "", unsure ? unsure : ""),
+			            NULL);
+	}
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 

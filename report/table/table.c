@@ -97,20 +97,6 @@ struct tally {
 	struct ws_cell first;
 };
 
-static int decade_of(double magnitude)
-{
-	static const double power[DECADES + 1] = {1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,    1e-6,
-	                                          1e-5,  1e-4,  1e-3,  1e-2, 1e-1, 1e0,     1e1,
-	                                          1e2,   1e3,   1e4,   1e5,  1e6,  1e7,     1e8,
-	                                          1e9,   1e10,  1e11,  1e12, 1e13, 1e14,    1e15,
-	                                          1e16,  1e17,  1e18,  1e19, 1e20, INFINITY};
-	/* of the binary exponent, which is one too few at most */
-	int at = (int)floor(ilogb(magnitude) * 0.30102999566) - LEAST_DECADE;
-
-	at = at < 0 ? 0 : at >= DECADES ? DECADES - 1 : at;
-	return at + (at + 1 < DECADES && magnitude >= power[at + 1]);
-}
-
 static void look_at(struct ws_column_profile *p, struct tally *tally, const struct ws_cell *cell)
 {
 	const double magnitude = ws_cell_magnitude(cell);
@@ -120,7 +106,16 @@ static void look_at(struct ws_column_profile *p, struct tally *tally, const stru
 		return;
 	p->has_negative |= cell->type == WS_CELL_INT ? cell->i < 0 : cell->r < 0;
 	p->has_fraction |= cell->type == WS_CELL_REAL && cell->r != rint(cell->r);
-	tally->decade[decade_of(magnitude)]++;
+	static const double power[DECADES + 1] = {1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,    1e-6,
+	                                          1e-5,  1e-4,  1e-3,  1e-2, 1e-1, 1e0,     1e1,
+	                                          1e2,   1e3,   1e4,   1e5,  1e6,  1e7,     1e8,
+	                                          1e9,   1e10,  1e11,  1e12, 1e13, 1e14,    1e15,
+	                                          1e16,  1e17,  1e18,  1e19, 1e20, INFINITY};
+	/* of the binary exponent, which is one too few at most */
+	int at = (int)floor(ilogb(magnitude) * 0.30102999566) - LEAST_DECADE;
+
+	at = at < 0 ? 0 : at >= DECADES ? DECADES - 1 : at;
+	tally->decade[at + (at + 1 < DECADES && magnitude >= power[at + 1])]++;
 }
 
 static void set_decade(struct ws_column_profile *p, const struct tally *tally)

@@ -82,80 +82,6 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 _Static_assert(WS_TC_execution_recording_us - WS_TC_execution_computing_us == WS_USES - 1,
                "order of columns");
 
-static void add_rows(struct execution *e, struct ws_table *t, const struct ws_time_window *windows,
-                     size_t n)
-{
-	const struct ws_model *m = e->tab->m;
-	struct breakdown sum = {0};
-	struct ws_cell *row;
-
-	for (size_t i = 0; i < n; i++) {
-		struct breakdown b = {0};
-		char name[16] = "all";
-
-		for (int64_t at = windows[i].start_ns, next; at < windows[i].end_ns; at = next) {
-			enum role top = ROLE_OTHER;
-			bool is_busy = false;
-
-			next = windows[i].end_ns;
-			for (int lane = 0; lane < e->nlanes; lane++) {
-				struct lane *l = &e->lanes[lane];
-
-				move_to(l, at);
-				/* branch-free, because the next lane is unpredictable */
-				const bool is_on = l->span.start_ns <= at;
-				const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
-				const enum role role = is_on ? l->role : ROLE_OTHER;
-
-				top = role < top ? role : top;
-				is_busy |= is_on & l->on_device;
-				next = change_ns < next ? change_ns : next;
-			}
-			b.ns[top] += next - at;
-			b.busy_ns += is_busy ? next - at : 0;
-		}
-		b.use = e->idle->of_window[i];
-		if (windows[i].step != WS_NONE)
-			snprintf(name, sizeof(name), "%" PRIu32, m->steps[windows[i].step].number);
-		row = ws_table_row(t);
-		ws_cell_set_str(t, &row[WS_TC_execution_step], name);
-		set_row(row, &b, 1);
-		for (int role = 0; role < ROLES; role++)
-			sum.ns[role] += b.ns[role];
-		sum.busy_ns += b.busy_ns;
-		for (int use = 0; use < WS_USES; use++)
-			sum.use.ns[use] += b.use.ns[use];
-	}
-	if (!n)
-		return;
-	row = ws_table_row(t);
-	ws_cell_set_str(t, &row[WS_TC_execution_step], "Average");
-	set_row(row, &sum, n);
-
-	/* The sentence about the parts of the step. */
-	static const char *const names[ROLES] = {
-	        "kernels", "copies",       "fills",          "communication",
-	        "runtime", "data loading", "other CPU work", "none of these",
-	};
-	char text[ROLES * 32];
-	double total = 0;
-	size_t len = 0;
-
-	for (int role = 0; role < ROLES; role++)
-		total += (double)sum.ns[role];
-	for (int role = 0; role < ROLES; role++) {
-		double share = ws_stat_percent((double)sum.ns[role], total);
-
-		if (share >= 0.05) /* shown as 0.1 */
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.1f %%",
-			                        len ? ", " : "", names[role], share);
-	}
-	if (len)
-		ws_table_answer(t, "Of %s: %s; any device was busy %.1f %%.",
-		                windows[0].step != WS_NONE ? "an average step" : "the whole time",
-		                text, ws_stat_percent((double)sum.busy_ns, total));
-}
-
 void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -227,7 +153,78 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 			                                                : (enum role)lane,
 			                      .on_device = lane <= ROLE_COMM};
 	}
-	add_rows(&e, t, w->window, w->n);
+	struct breakdown sum = {0};
+	struct ws_cell *row;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct breakdown b = {0};
+		char name[16] = "all";
+
+		for (int64_t at = w->window[i].start_ns, next; at < w->window[i].end_ns;
+		     at = next) {
+			enum role top = ROLE_OTHER;
+			bool is_busy = false;
+
+			next = w->window[i].end_ns;
+			for (int lane = 0; lane < e.nlanes; lane++) {
+				struct lane *l = &e.lanes[lane];
+
+				move_to(l, at);
+				/* branch-free, because the next lane is unpredictable */
+				const bool is_on = l->span.start_ns <= at;
+				const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
+				const enum role role = is_on ? l->role : ROLE_OTHER;
+
+				top = role < top ? role : top;
+				is_busy |= is_on & l->on_device;
+				next = change_ns < next ? change_ns : next;
+			}
+			b.ns[top] += next - at;
+			b.busy_ns += is_busy ? next - at : 0;
+		}
+		b.use = e.idle->of_window[i];
+		if (w->window[i].step != WS_NONE)
+			snprintf(name, sizeof(name), "%" PRIu32,
+			         m->steps[w->window[i].step].number);
+		row = ws_table_row(t);
+		ws_cell_set_str(t, &row[WS_TC_execution_step], name);
+		set_row(row, &b, 1);
+		for (int role = 0; role < ROLES; role++)
+			sum.ns[role] += b.ns[role];
+		sum.busy_ns += b.busy_ns;
+		for (int use = 0; use < WS_USES; use++)
+			sum.use.ns[use] += b.use.ns[use];
+	}
+	if (w->n) {
+		row = ws_table_row(t);
+		ws_cell_set_str(t, &row[WS_TC_execution_step], "Average");
+		set_row(row, &sum, w->n);
+
+		/* The sentence about the parts of the step. */
+		static const char *const names[ROLES] = {
+		        "kernels", "copies",       "fills",          "communication",
+		        "runtime", "data loading", "other CPU work", "none of these",
+		};
+		char parts[ROLES * 32];
+		double total = 0;
+		size_t len = 0;
+
+		for (int role = 0; role < ROLES; role++)
+			total += (double)sum.ns[role];
+		for (int role = 0; role < ROLES; role++) {
+			double share = ws_stat_percent((double)sum.ns[role], total);
+
+			if (share >= 0.05) /* shown as 0.1 */
+				len += (size_t)snprintf(parts + len, sizeof(parts) - len,
+				                        "%s%s %.1f %%", len ? ", " : "",
+				                        names[role], share);
+		}
+		if (len)
+			ws_table_answer(t, "Of %s: %s; any device was busy %.1f %%.",
+			                w->window[0].step != WS_NONE ? "an average step"
+			                                             : "the whole time",
+			                parts, ws_stat_percent((double)sum.busy_ns, total));
+	}
 	if (w->n && w->window[0].step == WS_NONE)
 		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "
 		                 "its first record to its last.");

@@ -291,51 +291,6 @@ static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns, bool is_cap
 	sums->device_work++;
 }
 
-/* Sets for each operation the line that makes most of its time: on devices, if they have recorded
- * work, else on the CPU. */
-static void find_sources(struct ws_ops_table *s)
-{
-	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
-	const bool has_work = ws_model_has_work(s->tab->m);
-	struct ws_idmap at_of = {0};
-	struct of_line {
-		uint32_t name, source;
-		int64_t ns;
-	} *lines = NULL;
-	size_t n = 0, capacity = 0;
-
-	WS_NEW(s->tab->temp, s->sources, s->tab->m->ntexts);
-	for (uint32_t i = 0; i < s->nnodes && !s->are_ranges; i++) {
-		const struct ws_ops_node *node = ws_ops_node_at(s, i);
-		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
-		const uint32_t source = node->kind == WS_OPS_OP ? ops->source[node->cost] : 0;
-		const uint64_t key = (uint64_t)node->name << 32 | source;
-		uint32_t at;
-
-		if (!source || !(node->selected || node->has_captured))
-			continue;
-		at = ws_idmap_get(&at_of, key);
-		if (at == WS_NONE) {
-			WS_GROW(lines, n + 1, capacity);
-			at = (uint32_t)n;
-			lines[n++] = (struct of_line){node->name, source, 0};
-			ws_idmap_put(&at_of, key, at);
-		}
-		lines[at].ns += has_work ? cuda_ns : node->dur_ns;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct ws_ops_source *to = &s->sources[lines[i].name];
-
-		to->nothers += to->source != 0;
-		if (!to->source || lines[i].ns > to->ns) {
-			to->source = lines[i].source;
-			to->ns = lines[i].ns;
-		}
-	}
-	free(lines);
-	ws_idmap_free(&at_of);
-}
-
 static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
 {
 	size_t ntexts = s->tab->m->ntexts;
@@ -354,89 +309,6 @@ static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
 	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
 	ws_cell_set_share(&row[WS_TC_ops_self_cuda_percent], sums->self_cuda_ns, s->all_cuda_ns);
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
-}
-
-static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
-{
-	struct ws_ops_sums total = s->without_op;
-	const struct ws_model *m = s->tab->m;
-	const size_t all = m->ntexts * WS_OPS_KINDS;
-	struct ws_row_key *order;
-	struct ws_cell *row;
-	size_t n = 0;
-
-	WS_NEW(s->tab->temp, order, all);
-	for (uint32_t i = 0; i < all; i++) {
-		if (!sums_of(s, i)->calls && !sums_of(s, i)->device_work)
-			continue;
-		order[n++] =
-		        (struct ws_row_key){.number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
-		                                       WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
-		                            .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
-		                            .row = i};
-		total.calls += sums_of(s, i)->calls;
-		total.device_work += sums_of(s, i)->device_work;
-	}
-	ws_row_keys_sort(order, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_ops_sums *sums = sums_of(s, order[i].row);
-		const enum ws_ops_kind kind = (enum ws_ops_kind)(order[i].row / m->ntexts);
-		const struct ws_ops_source *source = &s->sources[order[i].row % m->ntexts];
-		struct ws_bytes text = m->texts[order[i].row % m->ntexts];
-
-		row = ws_table_row(t);
-		if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
-			text = ws_bytes_of(ALL_STEPS);
-		else if (!text.len)
-			text = ws_bytes_of("(no name)");
-		ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
-		ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
-		                                        : kind == WS_OPS_RANGE || s->are_ranges
-		                                                ? "range"
-		                                                : "operation");
-		ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
-		ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
-		ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
-		ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns,
-		                  s->all_cpu_ns);
-		ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
-		ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
-		if (kind == WS_OPS_CALL)
-			continue;
-		if (kind == WS_OPS_OP && source->source) {
-			const struct ws_bytes line = m->texts[source->source];
-			char others[16] = "";
-			struct ws_buf shown = {0};
-
-			ws_buf_put(&shown, line.ptr, line.len);
-			if (source->nothers)
-				ws_buf_put(&shown, others,
-				           (size_t)snprintf(others, sizeof(others), " (+%u)",
-				                            source->nothers));
-			ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data,
-			                 shown.len);
-			ws_buf_free(&shown);
-		}
-		set_cuda(s, row, sums);
-		if (ws_model_has_work(m)) {
-			ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
-			ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
-		}
-		if (!sums->flops_unknown)
-			ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
-	}
-	if (s->without_op.device_work) {
-		row = ws_table_row(t);
-		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
-		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
-		set_cuda(s, row, &s->without_op);
-	}
-	row = ws_table_totals(t);
-	total.self_cuda_ns = s->all_cuda_ns;
-	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
-	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
-	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], s->all_cpu_ns, s->all_cpu_ns);
-	set_cuda(s, row, &total);
 }
 
 static void fill_table(struct ws_ops_table *s, struct ws_table *t)
@@ -533,14 +405,132 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
 		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);
 	}
-	find_sources(s);
+
+	/* Sets for each operation the line that makes most of its time: on devices, if they have
+	 * recorded work, else on the CPU. */
+	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
+	const bool has_work = ws_model_has_work(s->tab->m);
+	struct ws_idmap at_of = {0};
+	struct of_line {
+		uint32_t name, source;
+		int64_t ns;
+	} *lines = NULL;
+	size_t nlines = 0, capacity = 0;
+
+	WS_NEW(s->tab->temp, s->sources, s->tab->m->ntexts);
+	for (uint32_t i = 0; i < s->nnodes && !s->are_ranges; i++) {
+		const struct ws_ops_node *node = ws_ops_node_at(s, i);
+		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
+		const uint32_t source = node->kind == WS_OPS_OP ? ops->source[node->cost] : 0;
+		const uint64_t key = (uint64_t)node->name << 32 | source;
+		uint32_t at;
+
+		if (!source || !(node->selected || node->has_captured))
+			continue;
+		at = ws_idmap_get(&at_of, key);
+		if (at == WS_NONE) {
+			WS_GROW(lines, nlines + 1, capacity);
+			at = (uint32_t)nlines;
+			lines[nlines++] = (struct of_line){node->name, source, 0};
+			ws_idmap_put(&at_of, key, at);
+		}
+		lines[at].ns += has_work ? cuda_ns : node->dur_ns;
+	}
+	for (size_t i = 0; i < nlines; i++) {
+		struct ws_ops_source *to = &s->sources[lines[i].name];
+
+		to->nothers += to->source != 0;
+		if (!to->source || lines[i].ns > to->ns) {
+			to->source = lines[i].source;
+			to->ns = lines[i].ns;
+		}
+	}
+	free(lines);
+	ws_idmap_free(&at_of);
 	s->all_cuda_ns = s->without_op.self_cuda_ns;
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
 			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
 			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
 		}
-	add_rows(s, t);
+	struct ws_ops_sums total = s->without_op;
+	const size_t all = m->ntexts * WS_OPS_KINDS;
+	struct ws_row_key *order;
+	struct ws_cell *row;
+	size_t n = 0;
+
+	WS_NEW(s->tab->temp, order, all);
+	for (uint32_t i = 0; i < all; i++) {
+		if (!sums_of(s, i)->calls && !sums_of(s, i)->device_work)
+			continue;
+		order[n++] =
+		        (struct ws_row_key){.number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
+		                                       WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
+		                            .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
+		                            .row = i};
+		total.calls += sums_of(s, i)->calls;
+		total.device_work += sums_of(s, i)->device_work;
+	}
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_ops_sums *sums = sums_of(s, order[i].row);
+		const enum ws_ops_kind kind = (enum ws_ops_kind)(order[i].row / m->ntexts);
+		const struct ws_ops_source *source = &s->sources[order[i].row % m->ntexts];
+		struct ws_bytes text = m->texts[order[i].row % m->ntexts];
+
+		row = ws_table_row(t);
+		if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
+			text = ws_bytes_of(ALL_STEPS);
+		else if (!text.len)
+			text = ws_bytes_of("(no name)");
+		ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
+		ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
+		                                        : kind == WS_OPS_RANGE || s->are_ranges
+		                                                ? "range"
+		                                                : "operation");
+		ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
+		ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
+		ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
+		ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns,
+		                  s->all_cpu_ns);
+		ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
+		ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
+		if (kind == WS_OPS_CALL)
+			continue;
+		if (kind == WS_OPS_OP && source->source) {
+			const struct ws_bytes line = m->texts[source->source];
+			char others[16] = "";
+			struct ws_buf shown = {0};
+
+			ws_buf_put(&shown, line.ptr, line.len);
+			if (source->nothers)
+				ws_buf_put(&shown, others,
+				           (size_t)snprintf(others, sizeof(others), " (+%u)",
+				                            source->nothers));
+			ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data,
+			                 shown.len);
+			ws_buf_free(&shown);
+		}
+		set_cuda(s, row, sums);
+		if (ws_model_has_work(m)) {
+			ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
+			ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+		}
+		if (!sums->flops_unknown)
+			ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
+	}
+	if (s->without_op.device_work) {
+		row = ws_table_row(t);
+		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
+		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
+		set_cuda(s, row, &s->without_op);
+	}
+	row = ws_table_totals(t);
+	total.self_cuda_ns = s->all_cuda_ns;
+	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
+	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
+	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], s->all_cpu_ns, s->all_cpu_ns);
+	set_cuda(s, row, &total);
 }
 
 void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)

@@ -217,9 +217,14 @@ static bool holds_word(struct ws_bytes name, const char *const *words)
 	return false;
 }
 
-/* softmax_warp_forward<T, T, T, log2 of the elements, is it a LogSoftmax?, …> */
-static bool is_log_of_warp(struct ws_bytes name)
+/* Is it a log-softmax, by the name of an operation or kernel, and so a loss instead of
+ * attention? */
+static bool is_of_loss(struct ws_bytes name)
 {
+	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
+	                                    NULL};
+
+	/* softmax_warp_forward<T, T, T, log2 of the elements, is it a LogSoftmax?, …> */
 	static const char begin[] = "softmax_warp_forward<";
 	const char *at = memmem(name.ptr, name.len, begin, sizeof(begin) - 1);
 	const char *end = (const char *)name.ptr + name.len;
@@ -228,17 +233,8 @@ static bool is_log_of_warp(struct ws_bytes name)
 		at = memchr(at, ',', (size_t)(end - at));
 		at += at != NULL;
 	}
-	return at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1"));
-}
-
-/* Is it a log-softmax, by the name of an operation or kernel, and so a loss instead of
- * attention? */
-static bool is_of_loss(struct ws_bytes name)
-{
-	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
-	                                    NULL};
-
-	return holds_word(name, words) || is_log_of_warp(name);
+	return holds_word(name, words) ||
+	       (at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1")));
 }
 
 /* Adds an operation with its kernels to its part, and to the sums of its class in the whole
@@ -358,98 +354,6 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 		c->first = c->n - 1;
 	if (link == CHAIN_SOFTMAX || is_whole)
 		c->end = c->n;
-}
-
-static void gather(struct softmax *s)
-{
-	const struct ws_model *m = s->tab->m;
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-
-	/* The part that the words of each path name. */
-	const size_t npaths = m->ranges.npaths;
-	uint8_t *word, *holds_product; /* the last entry: for outermost paths */
-
-	WS_NEW(s->tab->temp, s->named, npaths);
-	WS_NEW(s->tab->temp, word, npaths);
-	WS_NEW(s->tab->temp, holds_product, npaths + 1);
-	for (uint32_t i = 0; i < npaths; i++) {
-		const struct ws_path *path = &m->ranges.paths[i];
-
-		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
-		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
-			holds_product[path->parent == WS_NONE ? npaths : path->parent] = 1;
-	}
-	for (uint32_t i = 0; i < npaths; i++) {
-		const uint32_t parent = m->ranges.paths[i].parent;
-
-		s->named[i] = part_of_word((enum ws_attention_word)word[i],
-		                           parent == WS_NONE ? WS_ATTENTION_NONE : s->named[parent],
-		                           holds_product[parent == WS_NONE ? npaths : parent]);
-	}
-
-	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
-		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
-		        m->cpu_ops.forward[i] != WS_NONE ||
-		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
-	s->costs = ws_cost_ops_find(m, s->tab->sel);
-	s->attention = ws_attention_find(m, s->costs, s->tab->temp);
-
-	/* The parts that neighbouring kernels show. Kernels are ordered by device, then begin. */
-	struct ws_strtab streams = {0};
-	uint32_t *stream_of;
-	struct chain *chain;
-	uint8_t *link;
-
-	WS_NEW(s->tab->temp, s->by_chain, rows->nkernels);
-	WS_NEW(s->tab->temp, s->op_by_chain, s->costs->n);
-	memset(s->by_chain, WS_ATTENTION_NONE, rows->nkernels);
-	memset(s->op_by_chain, WS_ATTENTION_NONE, s->costs->n);
-	WS_NEW(s->tab->temp, stream_of, m->nconfigs);
-	WS_NEW(s->tab->temp, chain, m->nconfigs);
-	WS_NEW(s->tab->temp, link, m->nconfigs);
-	for (size_t i = 0; i < m->nconfigs; i++) {
-		const struct ws_config *config = &m->configs[i];
-		const uint64_t key[] = {config->process, config->device, config->stream};
-
-		stream_of[i] = (uint32_t)ws_strtab_add(&streams, key, sizeof(key)) - 1;
-		link[i] = (uint8_t)link_of(m, config);
-	}
-	ws_strtab_free(&streams);
-	WS_EACH_KERNEL(rows, i, k) {
-		const uint32_t config = k->kind->config;
-
-		if (ws_kernel_selected(m, s->tab->sel, k, i))
-			go_on(s, &chain[stream_of[config]], i, (enum link)link[config],
-			      m->configs[config].shape.grid_z);
-	}
-	for (uint32_t i = 0; i < s->costs->n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
-
-		count(s, &op, i, s->op_by_chain[i]);
-	}
-	WS_EACH_KERNEL(rows, i, k) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
-
-		/* a kernel without an operation of known cost has unknown cost */
-		if (ws_kernel_selected(m, s->tab->sel, k, i) &&
-		    ws_cost_ops_of_kernel(s->costs, k) == WS_NONE)
-			count(s,
-			      &(struct ws_cost_op){.name = m->configs[k->kind->config].name,
-			                           .class = k->kind->class,
-			                           .direction = k->kind->direction,
-			                           .flops = -1,
-			                           .bytes = -1,
-			                           .flops_needed = -1,
-			                           .kernels = 1,
-			                           .gpu_ns = k->dur_ns,
-			                           .range = k->range,
-			                           .cpu_op = k->cpu_op,
-			                           .path = range ? range->context->path : WS_NONE,
-			                           .step = k->step,
-			                           .device = WS_NONE},
-			      WS_NONE, s->by_chain[i]);
-	}
 }
 
 /* --- rows and sentences ------------------------------------------------------------------- */
@@ -637,7 +541,93 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	const bool has_kernels = ws_model_has_kernels(m);
 	bool some = false;
 
-	gather(&s);
+	struct ws_joined_rows *rows = tab->sel->rows;
+
+	/* The part that the words of each path name. */
+	const size_t npaths = m->ranges.npaths;
+	uint8_t *word, *holds_product; /* the last entry: for outermost paths */
+
+	WS_NEW(tab->temp, s.named, npaths);
+	WS_NEW(tab->temp, word, npaths);
+	WS_NEW(tab->temp, holds_product, npaths + 1);
+	for (uint32_t i = 0; i < npaths; i++) {
+		const struct ws_path *path = &m->ranges.paths[i];
+
+		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
+		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
+			holds_product[path->parent == WS_NONE ? npaths : path->parent] = 1;
+	}
+	for (uint32_t i = 0; i < npaths; i++) {
+		const uint32_t parent = m->ranges.paths[i].parent;
+
+		s.named[i] = part_of_word((enum ws_attention_word)word[i],
+		                          parent == WS_NONE ? WS_ATTENTION_NONE : s.named[parent],
+		                          holds_product[parent == WS_NONE ? npaths : parent]);
+	}
+
+	WS_NEW(tab->temp, s.runs_backward, m->nthreads);
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
+		s.runs_backward[m->cpu_ops.tree.thread[i]] |=
+		        m->cpu_ops.forward[i] != WS_NONE ||
+		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	s.costs = ws_cost_ops_find(m, tab->sel);
+	s.attention = ws_attention_find(m, s.costs, tab->temp);
+
+	/* The parts that neighbouring kernels show. Kernels are ordered by device, then begin. */
+	struct ws_strtab streams = {0};
+	uint32_t *stream_of;
+	struct chain *chain;
+	uint8_t *link;
+
+	WS_NEW(tab->temp, s.by_chain, rows->nkernels);
+	WS_NEW(tab->temp, s.op_by_chain, s.costs->n);
+	memset(s.by_chain, WS_ATTENTION_NONE, rows->nkernels);
+	memset(s.op_by_chain, WS_ATTENTION_NONE, s.costs->n);
+	WS_NEW(tab->temp, stream_of, m->nconfigs);
+	WS_NEW(tab->temp, chain, m->nconfigs);
+	WS_NEW(tab->temp, link, m->nconfigs);
+	for (size_t i = 0; i < m->nconfigs; i++) {
+		const struct ws_config *config = &m->configs[i];
+		const uint64_t key[] = {config->process, config->device, config->stream};
+
+		stream_of[i] = (uint32_t)ws_strtab_add(&streams, key, sizeof(key)) - 1;
+		link[i] = (uint8_t)link_of(m, config);
+	}
+	ws_strtab_free(&streams);
+	WS_EACH_KERNEL(rows, i, k) {
+		const uint32_t config = k->kind->config;
+
+		if (ws_kernel_selected(m, tab->sel, k, i))
+			go_on(&s, &chain[stream_of[config]], i, (enum link)link[config],
+			      m->configs[config].shape.grid_z);
+	}
+	for (uint32_t i = 0; i < s.costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(s.costs, i);
+
+		count(&s, &op, i, s.op_by_chain[i]);
+	}
+	WS_EACH_KERNEL(rows, i, k) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
+
+		/* a kernel without an operation of known cost has unknown cost */
+		if (ws_kernel_selected(m, tab->sel, k, i) &&
+		    ws_cost_ops_of_kernel(s.costs, k) == WS_NONE)
+			count(&s,
+			      &(struct ws_cost_op){.name = m->configs[k->kind->config].name,
+			                           .class = k->kind->class,
+			                           .direction = k->kind->direction,
+			                           .flops = -1,
+			                           .bytes = -1,
+			                           .flops_needed = -1,
+			                           .kernels = 1,
+			                           .gpu_ns = k->dur_ns,
+			                           .range = k->range,
+			                           .cpu_op = k->cpu_op,
+			                           .path = range ? range->context->path : WS_NONE,
+			                           .step = k->step,
+			                           .device = WS_NONE},
+			      WS_NONE, s.by_chain[i]);
+	}
 	if (!has_kernels && !s.costs->n) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;

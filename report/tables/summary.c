@@ -72,114 +72,6 @@ static struct ws_cell *page_share(const struct summary_page *p, struct ws_bytes 
 
 /* --- origin of the trace ---------------------------------------------------------------- */
 
-static void page_what_ran(const struct summary_page *p)
-{
-	static const struct {
-		const char *item, *key;
-	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
-
-	/* Facts that the program stated about itself. The section Workload has all of them. */
-	static const char *const own[] = {"model", "dtype"};
-	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
-	char text[256] = "";
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		struct ws_bytes value = ws_model_fact(p->tab->m, own[i]);
-
-		if (value.len)
-			page_text(p, ws_bytes_of(own[i]), value);
-	}
-	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
-		struct ws_bytes value = ws_model_fact(p->tab->m, rest[i]);
-
-		if (value.len && value.len < 48)
-			ws_say_add(text, sizeof(text), "%s%s %.*s", *text ? ", " : "", rest[i],
-			           (int)value.len, (const char *)value.ptr);
-	}
-	if (*text)
-		page_words(p, "configuration", text);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
-
-		/* a model says more than the program that all models share */
-		if (value.len && !(i == 0 && ws_model_fact(p->tab->m, "model").len))
-			page_text(p, ws_bytes_of(lines[i].item), value);
-	}
-
-	/* Devices that did nothing only where all did nothing: `gpu` has them. */
-	const struct ws_model *m = p->tab->m;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		const struct ws_device *d = &m->devices[i];
-		char item[40];
-
-		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
-			continue;
-		snprintf(item, sizeof(item),
-		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
-		struct ws_cell *row = page_row(p, ws_bytes_of(item));
-		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
-		if (d->kernels)
-			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
-		if (d->kind == WS_DEVICE_CPU_REFERENCE)
-			page_words(p, "what the times are",
-			           "real CPU timings; not GPU performance");
-	}
-
-	if (!m->nends)
-		page_words(p, "program end", "not recorded");
-	for (size_t i = 0; i < m->nends; i++) {
-		if (m->ends[i].end == WS_END_EXITED)
-			snprintf(text, sizeof(text), "exited with status %" PRId64,
-			         m->ends[i].code);
-		else if (m->ends[i].end == WS_END_SIGNALED)
-			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
-		else
-			snprintf(text, sizeof(text), "unknown");
-		page_words(p, "program end", text);
-	}
-}
-
-static void page_provenance(const struct summary_page *p)
-{
-	/* The last row of each key, in the order of the file. */
-	const struct ws_column_data *t = &p->tab->m->meta;
-	struct ws_strtab keys = {0};
-	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* by key: its last row */
-	uint64_t nkeys = 0;
-
-	for (uint64_t i = 0; i < t->rows; i++) {
-		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
-		uint64_t id = 0;
-
-		if (key.len)
-			id = ws_strtab_add(&keys, key.ptr, key.len);
-		nkeys = id > nkeys ? id : nkeys;
-		last[id] = i;
-	}
-	for (uint64_t id = 1; id <= nkeys; id++)
-		page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
-		          ws_blob(t, WS_COL_meta_value, last[id]));
-	ws_strtab_free(&keys);
-	free(last);
-
-	const struct ws_trace_summary *f = &p->tab->m->file;
-	const int64_t first_ns = ws_model_recorded_ns(p->tab->m);
-	time_t seconds = (time_t)(first_ns / 1000000000);
-	struct tm tm;
-	char text[64];
-
-	page_words(p, "trace.file", p->tab->m->name);
-	if (first_ns < 0)
-		page_words(p, "trace.recorded", "not known");
-	else if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		page_words(p, "trace.recorded", text);
-	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
-	         f->file_size, f->file_hash, f->version_major, f->version_minor);
-	page_words(p, "trace.contents", text);
-	page_words(p, "report.version", WS_VERSION);
-}
-
 /* --- how much of the devices' arithmetic the steps used ------------------------------------- */
 
 /* A share of a peak: Share (%) is of the GPU time. */
@@ -240,17 +132,6 @@ static void add_phases(const struct summary_page *p, const struct ws_step_times 
 		if (stat.n && stat.mean >= step_ns / 1000)
 			page_time(p, item, stat.mean);
 	}
-}
-
-static void add_cost_of_recording(const struct summary_page *p)
-{
-	const struct ws_calibration_cost cost = ws_calibration_cost(p->tab->m);
-
-	if (!cost.pairs)
-		return;
-	page_words(p, "what recording costs", ws_calibration_words(p->tab->m, p->tab->temp));
-	page_time(p, "step beside an unrecorded one, median", cost.recorded_ns);
-	page_time(p, "unrecorded step, median", cost.unrecorded_ns);
 }
 
 static void add_step_times(const struct summary_page *p, const struct ws_step_times *times)
@@ -320,7 +201,14 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 	page_words(p, "how steady it is", text);
 	if (ws_steps_apart(m))
 		page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
-	add_cost_of_recording(p);
+	const struct ws_calibration_cost cost = ws_calibration_cost(p->tab->m);
+
+	if (cost.pairs) {
+		page_words(p, "what recording costs",
+		           ws_calibration_words(p->tab->m, p->tab->temp));
+		page_time(p, "step beside an unrecorded one, median", cost.recorded_ns);
+		page_time(p, "unrecorded step, median", cost.unrecorded_ns);
+	}
 	if (total.n > 1) {
 		page_time(p, "step, sample standard deviation", total.std);
 		page_time(p, "step, median", total.median);
@@ -361,95 +249,8 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
 #define LEAST_SHARE  0.05 /* %: smaller shares would be shown as 0.0 */
-#define NAME_COLUMNS                                                                             \
-	34 /* characters of a kernel's name, as in a terminal; the whole name is the cell's text \
-	    */
-
-/* How much of the GPU time has a known class and a range. */
-static void add_coverage(const struct summary_page *p)
-{
-	const struct ws_model *m = p->tab->m;
-	const struct ws_digest *d = p->tab->digest;
-	uint64_t in_range = 0, tensor = 0, unknown = 0;
-	int amd = 0;
-	int64_t in_range_ns = 0, tensor_ns = 0, unknown_ns = 0;
-
-	for (size_t i = 0; i < d->ncells; i++) {
-		const struct ws_digest_cell *cell = &d->cells[i];
-		const struct ws_config *config = &m->configs[cell->config];
-		uint64_t kernels = ws_digest_cell_count(cell);
-
-		if (cell->place.path < WS_PATH_NO_RANGE) {
-			in_range += kernels;
-			in_range_ns += cell->total_ns;
-		}
-		if (ws_config_tensor(config) == WS_TENSOR_UNKNOWN) {
-			unknown += kernels;
-			unknown_ns += cell->total_ns;
-		}
-		amd |= m->devices[config->device].is_amd;
-		if (config->tensor == WS_TENSOR_YES) {
-			tensor += kernels;
-			tensor_ns += cell->total_ns;
-		}
-	}
-	if (!p->tab->sel->kernels)
-		return;
-	page_share(p, ws_bytes_of("kernels that lie in a range"), in_range, in_range_ns);
-	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
-		page_share(p,
-		           ws_bytes_of(amd ? "kernels on matrix cores, by their names"
-		                           : "kernels on Tensor Cores, by their names"),
-		           tensor, tensor_ns);
-	if (ws_model_on_cpu(m) != 1 && unknown)
-		page_share(p,
-		           ws_bytes_of(amd ? "kernels that may use matrix cores"
-		                           : "kernels that may use Tensor Cores"),
-		           unknown, unknown_ns);
-}
-
-static void add_idle(const struct summary_page *p)
-{
-	char words[256];
-	const struct ws_idle *idle = ws_idle_find_in_scope(p->tab->m, p->tab->sel);
-	uint64_t captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
-
-	if (captured) {
-		snprintf(words, sizeof(words),
-		         "%" PRIu64 " launch%s captured into a graph and did "
-		         "not run",
-		         captured, captured == 1 ? " was" : "es were");
-		page_words(p, "graph capture", words);
-	}
-	if (idle->all.kernels) {
-		page_words(p, "why the device is idle",
-		           ws_idle_words(&idle->verdict, words, sizeof(words)));
-		if (idle->verdict.known)
-			page_words(p, "what to do about it",
-			           ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
-			                                          : idle->verdict.cause]
-			                   .cure);
-		if (idle->verdict.known) {
-			/* The waits that make up most of the time, longest first. */
-			enum ws_use order[WS_USES];
-
-			ws_uses_by_time(&idle->all, order);
-			for (int n = 1; n <= TOP_WAITS && idle->all.ns[order[n]]; n++) {
-				const enum ws_use most = order[n];
-				struct ws_cell *row =
-				        page_row(p, ws_bytes_of(ws_use_defs[most].name));
-				char text[80];
-
-				ws_cell_set_real(&row[WS_TC_summary_time_ns],
-				                 (double)idle->all.ns[most]);
-				snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
-				         ws_stat_percent((double)idle->all.ns[most],
-				                         (double)idle->all.window_ns));
-				ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
-			}
-		}
-	}
-}
+/* characters of a kernel's name, as in a terminal; the whole name is the cell's text */
+#define NAME_COLUMNS 34
 
 /* --- where the time went --------------------------------------------------------------------- */
 
@@ -468,40 +269,6 @@ struct device_time {
 	int64_t gpu_ns[2][PLACES];
 };
 
-static void add_places(struct summary_page *p, const struct device_time *t)
-{
-	static const char *const names[PLACES] = {
-	        [PLACE_WARM_UP] = "warm-up",
-	        [PLACE_SETUP] = "setup",
-	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
-	};
-
-	bool has_phases = false;
-
-	for (unsigned i = 0; i < WS_PHASE_OTHER; i++)
-		has_phases |= t->kernels[0][i] > 0;
-	for (unsigned i = 0; i < PLACES; i++) {
-		char item[48];
-
-		/* without phases the row `remainder` has no meaning */
-		if (i < WS_PHASES)
-			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
-			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
-		if (t->kernels[0][i])
-			page_share(p, ws_bytes_of(i < WS_PHASES ? item : names[i]),
-			           t->kernels[0][i], t->gpu_ns[0][i]);
-	}
-	for (unsigned i = WS_PHASES; i < PLACES; i++)
-		if (t->kernels[1][i]) {
-			/* Work that the scope leaves out. No other table has it. */
-
-			p->section = "Outside the scope";
-			struct ws_cell *row = page_row(p, ws_bytes_of(names[i]));
-			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)t->kernels[1][i]);
-			ws_cell_set_int(&row[WS_TC_summary_time_ns], t->gpu_ns[1][i]);
-		}
-}
-
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
 	(void)m;
@@ -515,57 +282,6 @@ static uint64_t group_kernels(const struct ws_group *g)
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
-static void add_findings(const struct summary_page *p)
-{
-	int judged = 0;
-	char text[120];
-	const struct ws_findings *a = ws_advice_find(p->tab);
-
-	for (int i = 0; i < WS_RULES; i++)
-		judged += !a->not_judged[i];
-
-	/* The most severe finding of each of the first rules: advice, evidence, possible gain. */
-	uint64_t of_rule[WS_RULES];
-	size_t shown = 0;
-
-	memcpy(of_rule, a->skipped, sizeof(of_rule));
-	for (size_t i = 0; i < a->n; i++)
-		of_rule[a->finding[i].rule]++;
-	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
-		const struct ws_finding *f = &a->finding[i];
-		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-		const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
-		char *item, *words, gain[80] = "", others[64] = "";
-
-		if (!of_rule[f->rule] || ws_finding_is_small(a, f))
-			continue;
-
-		if (f->gain_ns > 0 && a->step_ns > 0)
-			snprintf(gain, sizeof(gain), " Gain: %s.",
-			         ws_finding_gain(p->tab->temp, a, f));
-		if (of_rule[f->rule] > 1)
-			snprintf(others, sizeof(others), "; %llu more like this",
-			         (unsigned long long)of_rule[f->rule] - 1);
-		item = ws_xformat("%s: %s", rule->title, f->scope);
-		/* some texts end in a full stop, some do not */
-		words = ws_xformat("%.*s.%s Evidence: %s%s.",
-		                   (int)(strlen(advice) - (advice[strlen(advice) - 1] == '.')),
-		                   advice, gain, f->evidence, others);
-		page_text(p, ws_bytes_of(item), ws_bytes_of(words));
-		free(item);
-		free(words);
-		of_rule[f->rule] = 0;
-		shown++;
-	}
-	struct ws_cell *row = page_row(p, ws_bytes_of("findings in all"));
-	snprintf(text, sizeof(text),
-	         "%d of %d rules could be evaluated; `advice` has all findings and says "
-	         "what the other rules lack",
-	         judged, WS_RULES);
-	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
-	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a->n);
-}
-
 /* --- the page --------------------------------------------------------------------------------- */
 
 void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
@@ -576,7 +292,68 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	struct device_time time = {0};
 
 	/* in the order of a reviewer's questions */
-	page_what_ran(&p);
+	static const struct {
+		const char *item, *key;
+	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
+
+	/* Facts that the program stated about itself. The section Workload has all of them. */
+	static const char *const own[] = {"model", "dtype"};
+	static const char *const settings[] = {"phase", "batch", "context", "optimizer"};
+	char line[256] = "";
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct ws_bytes value = ws_model_fact(m, own[i]);
+
+		if (value.len)
+			page_text(&p, ws_bytes_of(own[i]), value);
+	}
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		struct ws_bytes value = ws_model_fact(m, settings[i]);
+
+		if (value.len && value.len < 48)
+			ws_say_add(line, sizeof(line), "%s%s %.*s", *line ? ", " : "", settings[i],
+			           (int)value.len, (const char *)value.ptr);
+	}
+	if (*line)
+		page_words(&p, "configuration", line);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct ws_bytes value = ws_meta_value(&m->meta, lines[i].key);
+
+		/* a model says more than the program that all models share */
+		if (value.len && !(i == 0 && ws_model_fact(m, "model").len))
+			page_text(&p, ws_bytes_of(lines[i].item), value);
+	}
+
+	/* Devices that did nothing only where all did nothing: `gpu` has them. */
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+		char item[40];
+
+		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
+			continue;
+		snprintf(item, sizeof(item),
+		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
+		struct ws_cell *row = page_row(&p, ws_bytes_of(item));
+		ws_cell_set_model_text(p.t, &row[WS_TC_summary_text], m, d->name);
+		if (d->kernels)
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kind == WS_DEVICE_CPU_REFERENCE)
+			page_words(&p, "what the times are",
+			           "real CPU timings; not GPU performance");
+	}
+
+	if (!m->nends)
+		page_words(&p, "program end", "not recorded");
+	for (size_t i = 0; i < m->nends; i++) {
+		if (m->ends[i].end == WS_END_EXITED)
+			snprintf(line, sizeof(line), "exited with status %" PRId64,
+			         m->ends[i].code);
+		else if (m->ends[i].end == WS_END_SIGNALED)
+			snprintf(line, sizeof(line), "killed by signal %" PRId64, m->ends[i].code);
+		else
+			snprintf(line, sizeof(line), "unknown");
+		page_words(&p, "program end", line);
+	}
 	if (!ws_model_fact(tab->m, "dtype").len) {
 		/* The dtypes found in the names of kernels, for a program that does not state its
 		 * dtype. */
@@ -684,9 +461,78 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
 		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
 	}
-	add_coverage(&p);
+
+	/* How much of the GPU time has a known class and a range. */
+	const struct ws_digest *d = p.tab->digest;
+	uint64_t in_range = 0, tensor = 0, unknown = 0;
+	int amd = 0;
+	int64_t in_range_ns = 0, tensor_ns = 0, unknown_ns = 0;
+
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+		uint64_t kernels = ws_digest_cell_count(cell);
+
+		if (cell->place.path < WS_PATH_NO_RANGE) {
+			in_range += kernels;
+			in_range_ns += cell->total_ns;
+		}
+		if (ws_config_tensor(config) == WS_TENSOR_UNKNOWN) {
+			unknown += kernels;
+			unknown_ns += cell->total_ns;
+		}
+		amd |= m->devices[config->device].is_amd;
+		if (config->tensor == WS_TENSOR_YES) {
+			tensor += kernels;
+			tensor_ns += cell->total_ns;
+		}
+	}
+	if (p.tab->sel->kernels) {
+		page_share(&p, ws_bytes_of("kernels that lie in a range"), in_range, in_range_ns);
+		if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
+			page_share(&p,
+			           ws_bytes_of(amd ? "kernels on matrix cores, by their names"
+			                           : "kernels on Tensor Cores, by their names"),
+			           tensor, tensor_ns);
+		if (ws_model_on_cpu(m) != 1 && unknown)
+			page_share(&p,
+			           ws_bytes_of(amd ? "kernels that may use matrix cores"
+			                           : "kernels that may use Tensor Cores"),
+			           unknown, unknown_ns);
+	}
 	p.section = "GPU time by phase";
-	add_places(&p, &time);
+
+	/* Kernels by phase of the steps, and outside of them. */
+	static const char *const names[PLACES] = {
+	        [PLACE_WARM_UP] = "warm-up",
+	        [PLACE_SETUP] = "setup",
+	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
+	};
+
+	bool has_phases = false;
+
+	for (unsigned i = 0; i < WS_PHASE_OTHER; i++)
+		has_phases |= time.kernels[0][i] > 0;
+	for (unsigned i = 0; i < PLACES; i++) {
+		char item[48];
+
+		/* without phases the row `remainder` has no meaning */
+		if (i < WS_PHASES)
+			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
+			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
+		if (time.kernels[0][i])
+			page_share(&p, ws_bytes_of(i < WS_PHASES ? item : names[i]),
+			           time.kernels[0][i], time.gpu_ns[0][i]);
+	}
+	for (unsigned i = WS_PHASES; i < PLACES; i++)
+		if (time.kernels[1][i]) {
+			/* Work that the scope leaves out. No other table has it. */
+
+			p.section = "Outside the scope";
+			struct ws_cell *row = page_row(&p, ws_bytes_of(names[i]));
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)time.kernels[1][i]);
+			ws_cell_set_int(&row[WS_TC_summary_time_ns], time.gpu_ns[1][i]);
+		}
 	p.section = "GPU time by class";
 
 	struct ws_ranking r;
@@ -725,9 +571,97 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		page_share(&p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
 	if (has_kernels) {
 		p.section = "Why the device is idle";
-		add_idle(&p);
+
+		char words[256];
+		const struct ws_idle *idle = ws_idle_find_in_scope(p.tab->m, p.tab->sel);
+		uint64_t captured = ws_host_activity_find(p.tab->m, p.tab->sel)->captured;
+
+		if (captured) {
+			snprintf(words, sizeof(words),
+			         "%" PRIu64 " launch%s captured into a graph and did "
+			         "not run",
+			         captured, captured == 1 ? " was" : "es were");
+			page_words(&p, "graph capture", words);
+		}
+		if (idle->all.kernels) {
+			page_words(&p, "why the device is idle",
+			           ws_idle_words(&idle->verdict, words, sizeof(words)));
+			if (idle->verdict.known)
+				page_words(&p, "what to do about it",
+				           ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
+				                                          : idle->verdict.cause]
+				                   .cure);
+			if (idle->verdict.known) {
+				/* The waits that make up most of the time, longest first. */
+				enum ws_use order[WS_USES];
+
+				ws_uses_by_time(&idle->all, order);
+				for (int n = 1; n <= TOP_WAITS && idle->all.ns[order[n]]; n++) {
+					const enum ws_use most = order[n];
+					struct ws_cell *row =
+					        page_row(&p, ws_bytes_of(ws_use_defs[most].name));
+
+					ws_cell_set_real(&row[WS_TC_summary_time_ns],
+					                 (double)idle->all.ns[most]);
+					snprintf(text, sizeof(text),
+					         "%.1f %% of the time of the devices",
+					         ws_stat_percent((double)idle->all.ns[most],
+					                         (double)idle->all.window_ns));
+					ws_cell_set_str(p.t, &row[WS_TC_summary_text], text);
+				}
+			}
+		}
 		p.section = "What to do";
-		add_findings(&p);
+
+		int judged = 0;
+		char total[120];
+		const struct ws_findings *a = ws_advice_find(p.tab);
+
+		for (int i = 0; i < WS_RULES; i++)
+			judged += !a->not_judged[i];
+
+		/* The most severe finding of each of the first rules: advice, evidence, possible
+		 * gain. */
+		uint64_t of_rule[WS_RULES];
+		size_t nshown = 0;
+
+		memcpy(of_rule, a->skipped, sizeof(of_rule));
+		for (size_t i = 0; i < a->n; i++)
+			of_rule[a->finding[i].rule]++;
+		for (size_t i = 0; i < a->n && nshown < TOP_FINDINGS; i++) {
+			const struct ws_finding *f = &a->finding[i];
+			const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+			const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
+			char *item, *sentence, gain[80] = "", others[64] = "";
+
+			if (!of_rule[f->rule] || ws_finding_is_small(a, f))
+				continue;
+
+			if (f->gain_ns > 0 && a->step_ns > 0)
+				snprintf(gain, sizeof(gain), " Gain: %s.",
+				         ws_finding_gain(p.tab->temp, a, f));
+			if (of_rule[f->rule] > 1)
+				snprintf(others, sizeof(others), "; %llu more like this",
+				         (unsigned long long)of_rule[f->rule] - 1);
+			item = ws_xformat("%s: %s", rule->title, f->scope);
+			/* some texts end in a full stop, some do not */
+			sentence = ws_xformat("%.*s.%s Evidence: %s%s.",
+			                      (int)(strlen(advice) -
+			                            (advice[strlen(advice) - 1] == '.')),
+			                      advice, gain, f->evidence, others);
+			page_text(&p, ws_bytes_of(item), ws_bytes_of(sentence));
+			free(item);
+			free(sentence);
+			of_rule[f->rule] = 0;
+			nshown++;
+		}
+		struct ws_cell *row = page_row(&p, ws_bytes_of("findings in all"));
+		snprintf(total, sizeof(total),
+		         "%d of %d rules could be evaluated; `advice` has all findings and says "
+		         "what the other rules lack",
+		         judged, WS_RULES);
+		ws_cell_set_str(p.t, &row[WS_TC_summary_text], total);
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a->n);
 	}
 	p.section = "What is missing";
 
@@ -746,7 +680,44 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	for (size_t i = 0; i < tab->m->nfacts; i++)
 		page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
 	p.section = "Provenance";
-	page_provenance(&p);
+
+	/* The last row of each key, in the order of the file. */
+	const struct ws_column_data *meta = &m->meta;
+	struct ws_strtab keys = {0};
+	uint64_t *last_row =
+	        ws_xarray(meta->rows + 1, sizeof(*last_row)); /* by key: its last row */
+	uint64_t nkeys = 0;
+
+	for (uint64_t i = 0; i < meta->rows; i++) {
+		struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i);
+		uint64_t id = 0;
+
+		if (key.len)
+			id = ws_strtab_add(&keys, key.ptr, key.len);
+		nkeys = id > nkeys ? id : nkeys;
+		last_row[id] = i;
+	}
+	for (uint64_t id = 1; id <= nkeys; id++)
+		page_text(&p, ws_blob(meta, WS_COL_meta_key, last_row[id]),
+		          ws_blob(meta, WS_COL_meta_value, last_row[id]));
+	ws_strtab_free(&keys);
+	free(last_row);
+
+	const struct ws_trace_summary *f = &m->file;
+	const int64_t first_ns = ws_model_recorded_ns(m);
+	time_t seconds = (time_t)(first_ns / 1000000000);
+	struct tm tm;
+	char when[64];
+
+	page_words(&p, "trace.file", m->name);
+	if (first_ns < 0)
+		page_words(&p, "trace.recorded", "not known");
+	else if (gmtime_r(&seconds, &tm) && strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		page_words(&p, "trace.recorded", when);
+	snprintf(when, sizeof(when), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
+	         f->file_size, f->file_hash, f->version_major, f->version_minor);
+	page_words(&p, "trace.contents", when);
+	page_words(&p, "report.version", WS_VERSION);
 
 	ws_note_origin(tab->m, t);
 	ws_note_clocks(tab->m, t);
