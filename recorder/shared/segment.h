@@ -212,7 +212,8 @@ union ws_seg_request {
 		uint64_t is_start : 1; /* 0: stop */
 		uint64_t is_now : 1;   /* 1: do not wait for a step */
 		uint64_t steps : 14;   /* to record; 0: until it is stopped */
-		uint64_t first : 32;   /* the first of them; 0: the next one */
+		uint64_t first : 32; /* the first of them, or that is not recorded; 0: the next one
+		                      */
 	};
 	uint64_t word;
 };
