@@ -91,7 +91,7 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 
 	for (size_t i = 0; i < n; i++) {
 		struct breakdown b = {0};
-		char name[16] = "all";
+		char name[32] = "all";
 
 		for (int64_t at = windows[i].start_ns, next; at < windows[i].end_ns; at = next) {
 			enum role top = ROLE_OTHER;
@@ -117,6 +117,8 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 		b.use = e->idle->of_window[i];
 		if (windows[i].step != WS_NONE)
 			snprintf(name, sizeof(name), "%" PRIu32, m->steps[windows[i].step].number);
+		else if (n > 1)
+			snprintf(name, sizeof(name), "window %zu", i + 1);
 		row = ws_table_row(t);
 		ws_cell_set_str(t, &row[WS_TC_execution_step], name);
 		set_row(row, &b, 1);

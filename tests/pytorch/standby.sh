@@ -37,19 +37,21 @@ has_steps() { # has_steps TRACE NUMBER: as many calls of the model and of its la
 step_is() { # step_is COLUMN-5-OF-ALL ARGUMENT...: waits for the numbers of steps
 	want=$1
 	shift
-	until [ "$("$ws" ctl status --format csv "$@" 2>/dev/null | tr -d '\r' | sed 1d | cut -d, -f5 | tr '\n' ' ')" = "$want " ]; do sleep 0.05; done
+	until [ "$("$ws" ctl status --format csv "$@" 2>/dev/null | tr -d '\r' | sed 1d | cut -d, -f5 | tr '\n' ' ')" = "$want " ]; do
+		kill -0 $! 2>/dev/null || fail "the recorder has ended: $(cat log*)"
+		sleep 0.05
+	done
 }
 
 mkfifo in
 "$ws" record --pytorch=full --standby -o t.wtrace -- "$python" train.py <in >log 2>&1 &
 recorder=$!
 exec 3>in
-# a step is what lies between two of the optimizer, so the first one begins none
 printf xxxxx >&3
-step_is 4
+step_is 5
 "$ws" ctl start --steps 3
 printf xxxxx >&3
-step_is 9
+step_is 10
 exec 3>&-
 wait $recorder || fail "recording: $(cat log)"
 has_steps t.wtrace 3
@@ -66,10 +68,10 @@ done
 exec 3>in0 4>in1
 printf xxxx >&3
 printf xxxx >&4
-step_is '3 3' --job job
+step_is '4 4' --job job
 "$ws" ctl start --steps 3 --job job | tee said
 first=$(sed 's/.*step //' said)
-steps=$((first + 6 - 3))
+steps=$((first + 6 - 4))
 printf "%${steps}s" '' >&3
 printf "%${steps}s" '' >&4
 step_is "$((first + 6)) $((first + 6))" --job job
