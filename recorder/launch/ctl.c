@@ -807,6 +807,24 @@ static enum ws_status choose(const struct search *s, const char *pid, const stru
 	return WS_OK;
 }
 
+/* The launcher writes what it keeps: ws_recording_dump(). */
+static int dump(const struct search *s, const struct found *of)
+{
+	struct ws_err err = {0};
+
+	if (!of->file.seg->capture.keeps) {
+		WS_FAIL(&err, USAGE,
+		        "process %u keeps nothing to dump: start it with `warpsheet record --keep "
+		        "SECONDS`",
+		        of->pid ? of->pid : of->started);
+		return failed(&err);
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_same_recording(&s->found[i], of))
+			atomic_fetch_add(&s->found[i].file.seg->control.standby.dumps, 1);
+	return 0;
+}
+
 static int run(const struct ctl *c, const char *verb, const char *pid)
 {
 	struct search s = {0};
@@ -831,6 +849,8 @@ static int run(const struct ctl *c, const char *verb, const char *pid)
 	} else if (is_status) {
 		print_status(&s, of, (enum format)c->format);
 		code = 0;
+	} else if (!strcmp(verb, "dump")) {
+		code = dump(&s, of);
 	} else if (!of->file.seg->capture.standby) {
 		WS_FAIL(&err, USAGE,
 		        "process %u was not started with --standby, so it is recorded all the time",
@@ -871,11 +891,12 @@ int ws_ctl(int argc, char **argv)
 	if (c.segment_dir && !*c.segment_dir)
 		c.segment_dir = NULL;
 	if (ws_opt_asks_help(argc, argv)) {
-		puts("Usage: warpsheet ctl start|stop|status [PID | --job DIR] [options]\n\n"
+		puts("Usage: warpsheet ctl start|stop|dump|status [PID | --job DIR] [options]\n\n"
 		     "Programs that were started by 'warpsheet record --standby' are recorded "
 		     "from\n"
 		     "'start' on, until 'stop' or for a number of steps. PID is the recorder, the\n"
 		     "program or one of its processes; it can be left out if one recording runs.\n"
+		     "'dump' writes what a program keeps that was started by 'record --keep'.\n"
 		     "'status' shows what all recordings do. Exit status 1: there is none.\n");
 		ws_opt_print_help(stdout, opts, nopts);
 		return 0;
@@ -883,8 +904,10 @@ int ws_ctl(int argc, char **argv)
 	if (ws_opt_parse(opts, nopts, argc - 1, argv + 1, &n, &err) != WS_OK)
 		return failed(&err);
 	if (n < 1 || n > 2 ||
-	    (strcmp(argv[1], "start") && strcmp(argv[1], "stop") && strcmp(argv[1], "status"))) {
-		WS_FAIL(&err, USAGE, "say start, stop or status, and perhaps a PID (see --help)");
+	    (strcmp(argv[1], "start") && strcmp(argv[1], "stop") && strcmp(argv[1], "status") &&
+	     (strcmp(argv[1], "dump") || c.job))) {
+		WS_FAIL(&err, USAGE,
+		        "say start, stop, status or dump, and perhaps a PID (see --help)");
 		return failed(&err);
 	}
 	if (c.has_steps && strcmp(argv[1], "start")) {

@@ -475,6 +475,7 @@ struct ws_process {
 		double per_s;
 		bool has_missed;       /* the first step of the last command */
 	} job;                         /* --job */
+	uint32_t dumps;                /* requests of `warpsheet ctl dump` so far */
 	struct ws_trace_result result; /* filled by ws_process_finish() */
 };
 

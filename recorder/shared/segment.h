@@ -46,6 +46,7 @@ struct ws_seg_capture {
 	uint32_t no_source;           /* 1: no lines of the program that called operations */
 	uint32_t calibrate;           /* percent of steps that are not recorded */
 	uint32_t standby;             /* 1: nothing is recorded until `warpsheet ctl start` */
+	uint32_t keeps;               /* 1: the launcher keeps the last events for `ctl dump` */
 };
 /* Why --calibrate left out no step. X(NAME, text) */
 #define WS_CALIBRATE_LIST(X)                                                                      \
@@ -231,6 +232,7 @@ struct ws_seg_standby {
 	_Atomic uint32_t is_recording;
 	_Atomic uint32_t taken;  /* number of the last request that was read */
 	_Atomic uint32_t missed; /* number of the last request whose first step had passed */
+	_Atomic uint32_t dumps;  /* requests of `warpsheet ctl dump`, which writes it */
 	/* written by the launcher, for `warpsheet ctl status` */
 	_Atomic uint64_t kernels, ranges, lost;
 };
