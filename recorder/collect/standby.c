@@ -72,7 +72,7 @@ static bool take(uint64_t next)
 	if (r.number == atomic_load(&s->taken) || (!next && !r.is_now))
 		return 0;
 	if (!r.is_start) {
-		atomic_store(&s->last, next);
+		atomic_store(&s->last, r.first > next ? r.first : next);
 		if (r.is_now) /* it made threads that record look here */
 			atomic_store(&ws_collector.seg->control.has_ended, 0);
 	} else if (r.first && r.first < next) {

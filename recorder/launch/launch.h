@@ -305,6 +305,7 @@ struct ws_record_opts {
 	bool stop_on_exit;       /* stop when the program ends, even if its children still run */
 	bool expect_usage_error; /* no trace for a program that ends with exit code 2 and never
 	                            attached */
+	const char *job;         /* folder of the ranks of a job; NULL: none */
 	bool tell_progress;      /* print progress while the program runs, in growing intervals */
 	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
 	const char *options_text;  /* for the trace's provenance */
@@ -364,6 +365,9 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);
 
+/* Calls found(ctx, path) for each file with this prefix in a folder of segments. */
+void ws_segments_with_prefix(const char *dir, const char *prefix,
+                             void (*found)(void *ctx, const char *path), void *ctx);
 /* Calls found() for each segment in dir; NULL: in the folders of ws_segment_folder_default(). */
 void ws_segments_each(const char *dir, void (*found)(void *ctx, const char *path), void *ctx);
 /*
@@ -374,6 +378,16 @@ void ws_segments_tell_abandoned(const char *dir);
 
 /* --- control from outside (--standby) --- */
 
+/*
+ * --job: a folder that the launchers of a job's ranks share. Each has files there with the state of
+ * its processes, and reads commands. ENVIRONMENT: others may write into the folder.
+ */
+struct ws_job;
+struct ws_process;
+enum ws_status ws_job_open(struct ws_job **out, const char *dir, struct ws_err *err);
+/* Called in each round of the loop: reads a command and writes the state, if they are due. */
+void ws_job_step(struct ws_job *job, struct ws_process *const *processes, size_t n);
+void ws_job_close(struct ws_job *job, struct ws_process *const *processes, size_t n);
 /* `warpsheet ctl`; argv[0] is "ctl". Returns the exit code. */
 int ws_ctl(int argc, char **argv);
 
@@ -481,8 +495,15 @@ struct ws_process {
 	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	uint32_t warned; /* bits of enum ws_gpu_stop already reported to the user */
-	bool is_told_no_sample; /* the user was told that NVML stopped to give a value */
-	struct ws_trace_result result;              /* filled by ws_process_finish() */
+	struct {
+		int64_t at_ns;  /* of `steps` */
+		uint64_t steps; /* when its state was last written */
+		double per_s;
+		bool has_missed;       /* the first step of the last command */
+	} job;                         /* --job */
+	bool has_lost_a_value; /* NVML stopped to give a value, and the user was told */
+	uint32_t dumps;                /* requests of `warpsheet ctl dump` so far */
+	struct ws_trace_result result; /* filled by ws_process_finish() */
 };
 
 /*

@@ -196,6 +196,7 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	           err, USAGE,
 	           "--standby excludes --calibrate, --capture-range, --delay and --duration: "
 	           "`warpsheet ctl` says when to record");
+	WS_FAIL_IF(r->job && !g.standby, err, USAGE, "--job needs --standby");
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

@@ -404,6 +404,12 @@ static void tell_missing_pages(struct ws_process *p)
 	p->is_cut |= n != 0;
 }
 
+/* `warpsheet ctl dump`: writes what is kept of this process. */
+static void ws_recording_dump(struct ws_process *p)
+{
+	ws_record_notice("process %u keeps nothing to dump", (unsigned)ws_process_pid(p));
+}
+
 uint64_t ws_process_step(struct ws_process *p)
 {
 	const struct ws_seg_window *window = &p->file.seg->plan.window;
@@ -425,6 +431,10 @@ uint64_t ws_process_step(struct ws_process *p)
 	}
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
 		warn_of_gpu(p);
+	if (p->dumps != atomic_load(&standby->dumps) && p->file.seg->capture.keeps) {
+		p->dumps = atomic_load(&standby->dumps);
+		ws_recording_dump(p);
+	}
 	/* for `warpsheet ctl status` */
 	for (int i = 0; n && i < WS_DROPPED_COUNT; i++)
 		lost += ws_drain_lost(p->drain, (enum ws_dropped)i);

@@ -21,75 +21,6 @@
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/system.h"
 
-/* --- segments, found by name --- */
-
-/* Calls found(ctx, path) for each file in dir with this prefix. */
-static void each_with_prefix(const char *dir, const char *prefix,
-                             void (*found)(void *ctx, const char *path), void *ctx)
-{
-	struct dirent *entry;
-	DIR *d = NULL;
-	int fd;
-
-	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = ws_xopened(fdopendir(fd))))
-		close(fd);
-
-	while (d && (entry = readdir(d))) {
-		char path[PATH_MAX];
-		int n;
-
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
-			continue;
-		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		if (n > 0 && (size_t)n < sizeof(path))
-			found(ctx, path);
-	}
-	if (d)
-		closedir(d);
-}
-
-static void tell_abandoned(void *unused, const char *path)
-{
-	const char *further = strstr(path, WS_SEG_FURTHER);
-	struct ws_segment_file file;
-	struct ws_proc launcher;
-	char first[PATH_MAX];
-
-	(void)unused;
-	/* salvaging the first segment of a recording salvages the others */
-	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
-	if (further && !access(first, F_OK))
-		return;
-	/* Only header and commits are read, as a folder may have many segments. */
-	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
-		return;
-	launcher = ws_seg_process(&file.seg->launcher);
-	/* a launcher in another PID namespace may still run: leave its segment alone */
-	if (!ws_drain_is_finished(file.seg) && !ws_proc_is_elsewhere(launcher.namespace) &&
-	    (atomic_load(&file.seg->attached) || ws_drain_file_size(file.seg)) &&
-	    !ws_proc_alive(launcher))
-		ws_record_notice("a killed recorder left %s; finish its trace: warpsheet-record "
-		                 "--salvage %s",
-		                 path, path);
-	ws_segment_file_close(&file);
-}
-
-void ws_segments_each(const char *dir, void (*found)(void *ctx, const char *path), void *ctx)
-{
-	char standard[PATH_MAX];
-
-	if (dir)
-		each_with_prefix(dir, WS_SEG_PREFIX, found, ctx);
-	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
-		if (ws_segment_folder_default(i, 0, standard))
-			each_with_prefix(standard, WS_SEG_PREFIX, found, ctx);
-}
-
-void ws_segments_tell_abandoned(const char *dir)
-{
-	ws_segments_each(dir, tell_abandoned, NULL);
-}
-
 /* --- a recording --- */
 
 /* The state of a recording or salvage: all of its processes. */
@@ -120,6 +51,7 @@ struct session {
 	bool is_hidden;        /* a process of the program cannot see the segment */
 	int64_t hidden_look_ns, hidden_pause_ns; /* the same for the search for such a process */
 	int64_t begun_ns; /* begin by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
+	struct ws_job *job; /* --job; NULL: none */
 	uint64_t records; /* records read so far */
 	int64_t begin_ns; /* begin of the loop, by CLOCK_MONOTONIC */
 	int64_t tell_after_ns; /* after this time since begin_ns, report progress */
@@ -424,7 +356,7 @@ static void find_further(struct session *s)
 	if (name > first_path)
 		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path - 1), first_path);
 	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name);
-	each_with_prefix(dir, prefix, look_at, s);
+	ws_segments_with_prefix(dir, prefix, look_at, s);
 	if (s->foreign <= s->foreign_told)
 		return;
 	s->foreign_told = s->foreign;
@@ -534,8 +466,8 @@ static void add_sample(struct ws_process *p, const struct ws_gpu_sample *sample)
 		if (sample->ngiven)
 			ws_drain_add(p->drain, WS_KIND_GPU_SAMPLE, &row);
 		ws_seg_count(p->file.seg, WS_DROPPED_gpu_sample_failed, sample->nfailed);
-		if (sample->nfailed && !p->is_told_no_sample) {
-			p->is_told_no_sample = true;
+		if (sample->nfailed && !p->has_lost_a_value) {
+			p->has_lost_a_value = true;
 			ws_drain_add_meta(p->drain, "gpu.samples_failed",
 			                  "%s of device %u: NVML error %d", sample->failed,
 			                  (unsigned)device, sample->result);
@@ -610,6 +542,8 @@ static void run_loop(struct session *s)
 			s->is_hidden = any_lacks_segment(s->child, segment, 8);
 		}
 		n = pass(s, &alive);
+		if (s->job)
+			ws_job_step(s->job, s->processes, s->nprocesses);
 		s->records += n;
 		if (s->started && s->opts->gpu_sample_ms && !s->opts->capture.no_cupti) {
 			watch_gpus(s);
@@ -694,6 +628,8 @@ void ws_record_result_release(struct ws_record_result *result)
 
 static void close_session(struct session *s, int keep_segments)
 {
+	if (s->job)
+		ws_job_close(s->job, s->processes, s->nprocesses);
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		ws_process_close(s->processes[i], keep_segments);
 		ws_process_free(s->processes[i]);
@@ -1028,6 +964,8 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long",
 	           opts->output);
 
+	if (opts->job)
+		WS_FORWARD(ws_job_open(&s.job, opts->job, err));
 	/* from here on no signal that is sent ends us with the clocks still locked */
 	status = block_signals(&s, &before, err);
 	if (opts->lock_clocks)

@@ -46,6 +46,7 @@ struct ws_seg_capture {
 	uint32_t no_source;           /* 1: no lines of the program that called operations */
 	uint32_t calibrate;           /* percent of steps that are not recorded */
 	uint32_t standby;             /* 1: nothing is recorded until `warpsheet ctl start` */
+	uint32_t keeps;               /* 1: the launcher keeps the last events for `ctl dump` */
 };
 /* Why --calibrate left out no step. X(NAME, text) */
 #define WS_CALIBRATE_LIST(X)                                                                      \
@@ -212,7 +213,8 @@ union ws_seg_request {
 		uint64_t is_start : 1; /* 0: stop */
 		uint64_t is_now : 1;   /* 1: do not wait for a step */
 		uint64_t steps : 14;   /* to record; 0: until it is stopped */
-		uint64_t first : 32;   /* the first of them; 0: the next one */
+		uint64_t first : 32; /* the first of them, or that is not recorded; 0: the next one
+		                      */
 	};
 	uint64_t word;
 };
@@ -230,6 +232,7 @@ struct ws_seg_standby {
 	_Atomic uint32_t is_recording;
 	_Atomic uint32_t taken;  /* number of the last request that was read */
 	_Atomic uint32_t missed; /* number of the last request whose first step had passed */
+	_Atomic uint32_t dumps;  /* requests of `warpsheet ctl dump`, which writes it */
 	/* written by the launcher, for `warpsheet ctl status` */
 	_Atomic uint64_t kernels, ranges, lost;
 };

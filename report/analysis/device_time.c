@@ -71,6 +71,45 @@ static struct ws_time_window whole_window(const struct ws_model *m, const struct
 	return w;
 }
 
+/* Without the time in which the program was silent. Returns the number of windows. */
+static size_t put_whole_windows(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_time_window *out)
+{
+	const struct ws_time_window whole = whole_window(m, sel);
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nrecorded; i++) {
+		struct ws_time_window w = whole;
+
+		if (m->recorded[i].start_ns > w.start_ns)
+			w.start_ns = m->recorded[i].start_ns;
+		/* work may end after the window in which it was launched */
+		if (i + 1 < m->nrecorded && m->recorded[i].end_ns < w.end_ns)
+			w.end_ns = m->recorded[i].end_ns;
+		if (w.start_ns < w.end_ns)
+			out[n++] = w;
+	}
+	if (!n)
+		out[n++] = whole;
+	return n;
+}
+
+int64_t ws_unrecorded_ns(const struct ws_model *m, int64_t start_ns, int64_t end_ns)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i + 1 < m->nrecorded; i++) {
+		const int64_t from = m->recorded[i].end_ns > start_ns ? m->recorded[i].end_ns
+		                                                      : start_ns,
+		              to = m->recorded[i + 1].start_ns < end_ns
+		                           ? m->recorded[i + 1].start_ns
+		                           : end_ns;
+
+		ns += from < to ? to - from : 0;
+	}
+	return ns;
+}
+
 /* A piece of device work and the call that launched it. */
 typedef void (*work_fn)(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
                         int64_t end_ns);
@@ -201,7 +240,7 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 		ws_keep_result(sel, &keys[warm_up], windows, NULL);
 		return windows;
 	}
-	WS_NEW(&sel->kept->arena, f.windows, m->nsteps + 1);
+	WS_NEW(&sel->kept->arena, f.windows, m->nsteps + m->nrecorded + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (f.warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
 		              : ws_step_selected(m, sel, s))
@@ -210,7 +249,7 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 			                                m->steps[s].start_ns + m->steps[s].total_ns,
 			                                s, 0};
 	if (!f.n && !m->nmeasured && !sel->has_steps && !f.warm_up)
-		f.windows[f.n++] = whole_window(m, sel);
+		f.n = put_whole_windows(m, sel, f.windows);
 	ws_sort(f.windows, f.n, sizeof(*f.windows), by_window);
 	/* without steps the whole trace counts, including work without a launch record */
 	if (f.n && f.windows[0].step != WS_NONE)
@@ -270,8 +309,8 @@ const struct ws_windows *ws_windows_in_scope(const struct ws_model *m,
 	if (windows)
 		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
-	WS_NEW(&sel->kept->arena, windows->window, 1);
-	windows->window[windows->n++] = whole_window(m, sel);
+	WS_NEW(&sel->kept->arena, windows->window, m->nrecorded + 1);
+	windows->n = put_whole_windows(m, sel, windows->window);
 	ws_keep_result(sel, &key, windows, NULL);
 	return windows;
 }

@@ -29,10 +29,14 @@ struct ws_windows {
 
 /*
  * The windows of the selected measured steps, ascending and disjoint. A trace without finished
- * steps has one window, from its first device work to its last, or the whole trace with scope ALL.
- * Freed with sel. Source: definitions of PyTorch's TensorBoard plugin.
+ * steps has one window, from its first device work to its last, or the whole trace with scope ALL;
+ * a program that was switched on and off several times has one for each time. Freed with sel.
+ * Source: definitions of PyTorch's TensorBoard plugin.
  */
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
+
+/* Time of a span that was not recorded, because a program was silent (record --standby). */
+int64_t ws_unrecorded_ns(const struct ws_model *m, int64_t start_ns, int64_t end_ns);
 
 /* The window of median length: the shorter of the two middle ones; of equal ones the last, because
  * start-up is at the begin. There must be a window. */

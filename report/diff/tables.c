@@ -224,7 +224,7 @@ void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 static bool is_told_apart(struct ws_bytes key)
 {
 	static const char *const keys[] = {"record.start_utc", "clock.*", "pytorch.span_*_ns",
-	                                   "cupti.flush*"};
+	                                   "record.window.*", "cupti.flush*"};
 
 	return WS_NAME_IS_ONE_OF(key, keys);
 }

@@ -47,6 +47,30 @@ void ws_loader_release(struct ws_loader *l)
  * configurations, payloads.
  */
 
+/* A recorded window of --standby, from 1. One without an end lasts to the end of the trace. */
+static bool find_window(const struct ws_column_data *meta, size_t number, struct ws_span *out)
+{
+	static const char *const edge[] = {"begin", "end"};
+	int64_t ns[] = {0, INT64_MAX};
+
+	for (int i = 0; i < 2; i++) {
+		char key[64], text[32];
+		struct ws_bytes value;
+
+		snprintf(key, sizeof(key), "record.window.%zu.%s_ns", number, edge[i]);
+		value = ws_meta_value(meta, key);
+		if (value.len && value.len < sizeof(text)) {
+			memcpy(text, value.ptr, value.len);
+			text[value.len] = 0;
+			ns[i] = strtoll(text, NULL, 10);
+		} else if (!i) {
+			return 0;
+		}
+	}
+	*out = (struct ws_span){ns[0], ns[1]};
+	return ns[0] <= ns[1];
+}
+
 static enum ws_status check_count(uint64_t rows, struct ws_err *err)
 {
 	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
@@ -493,6 +517,9 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));
 	WS_FORWARD(ws_resources_load(&m->resources, l->r, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &m->meta, err));
+	WS_NEW(&m->arena, m->recorded, m->meta.rows);
+	while (find_window(&m->meta, m->nrecorded + 1, &m->recorded[m->nrecorded]))
+		m->nrecorded++;
 	return ws_load_kind(l, WS_KIND_LOSS, &m->loss, err);
 }
 

@@ -13,6 +13,7 @@
 #include "formats/base/status.h"
 #include "formats/schema/schema.h"
 #include "formats/trace/reader.h"
+#include "report/base/spans.h"
 #include "report/base/order.h"
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/occupancy.h"
@@ -644,6 +645,10 @@ struct ws_model {
 	size_t nswitches;
 	struct ws_row_gpu_sample *gpu_samples; /* device: its index; by device, then time */
 	size_t ngpu_samples;
+	/* windows of a program that was switched on and off (record --standby), ascending; n 0: all
+	 * of it was recorded */
+	struct ws_span *recorded;
+	size_t nrecorded;
 	uint64_t host_functions; /* of streams, as recorded */
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */

@@ -158,7 +158,7 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 
 	for (size_t i = 0; i < w->n; i++) {
 		struct breakdown b = {0};
-		char name[16] = "all";
+		char name[32] = "all";
 
 		for (int64_t at = w->window[i].start_ns, next; at < w->window[i].end_ns;
 		     at = next) {
@@ -186,6 +186,8 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 		if (w->window[i].step != WS_NONE)
 			snprintf(name, sizeof(name), "%" PRIu32,
 			         m->steps[w->window[i].step].number);
+		else if (w->n > 1)
+			snprintf(name, sizeof(name), "window %zu", i + 1);
 		row = ws_table_row(t);
 		ws_cell_set_str(t, &row[WS_TC_execution_step], name);
 		set_row(row, &b, 1);

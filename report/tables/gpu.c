@@ -20,6 +20,7 @@ struct change {
 struct gpu {
 	const struct ws_table_context *tab;
 	int64_t start_ns, end_ns; /* the window, from the first step to the last */
+	int64_t window_ns;        /* of it, without what was not recorded */
 	size_t idle_devices;
 };
 
@@ -244,8 +245,8 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 			         listed->facts.compute_capability_minor);
 			ws_cell_set_str(t, &row[WS_TC_gpu_capability], capability);
 		}
-		double window = (double)(g->end_ns - g->start_ns);
-		int64_t total = d.last_ns - d.first_ns;
+		double window = (double)g->window_ns;
+		int64_t total = d.last_ns - d.first_ns - ws_unrecorded_ns(m, d.first_ns, d.last_ns);
 		int64_t kernels = d.kernels.busy_ns, computation = d.computation.busy_ns;
 		int64_t explained = d.computation_or_graphs.busy_ns, busy = d.busy.busy_ns;
 
@@ -268,7 +269,7 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		if (d.tensor_ns || !d.unknown_tensor_ns)
 			ws_cell_set_share(&row[WS_TC_gpu_tensor], d.tensor_ns, d.kernel_ns);
 		ws_cell_set_share(&row[WS_TC_gpu_tensor_unknown], d.unknown_tensor_ns, d.kernel_ns);
-		ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
+		ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->window_ns);
 		ws_cell_set_int(&row[WS_TC_gpu_kernels], (int64_t)d.count);
 		ws_cell_set_int(&row[WS_TC_gpu_kernel_ns], d.kernel_ns);
 		ws_cell_set_int(&row[WS_TC_gpu_computation_ns], computation);
@@ -310,12 +311,13 @@ void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)
 	if (w->n) {
 		g.start_ns = w->gpu_begin_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;
+		g.window_ns = g.end_ns - g.start_ns - ws_unrecorded_ns(m, g.start_ns, g.end_ns);
 	}
 	for (uint32_t i = 0; i < m->ndevices; i++)
 		add_device(&g, t, i);
 	if (w->n)
 		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
-		              (double)(g.end_ns - g.start_ns) / 1e6,
+		              (double)g.window_ns / 1e6,
 		              w->window[0].step == WS_NONE
 		                      ? "the time of the trace, which has no finished steps"
 		                      : "from the start of the first step to the end of the last");

@@ -117,6 +117,7 @@ refused ctl start
 refused ctl start 1
 refused ctl start x
 refused ctl begin
+refused ctl dump
 refused ctl stop --steps 3
 refused ctl start --steps 10000
 mkdir -m 755 open
