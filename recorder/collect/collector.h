@@ -308,6 +308,9 @@ enum ws_calibrate_device {
 	WS_DEVICE_ON,   /* record again */
 };
 extern void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
+/* Leaves out what PyTorch calls in a step that a range names, or records it again; set by the
+ * recorder of PyTorch, which leaves out its periods by itself. */
+extern void (*_Atomic ws_calibrate_operations)(bool is_left_out);
 
 /* 1 while a step is not recorded. */
 extern _Atomic int ws_calibrate_is_off;

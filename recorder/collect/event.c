@@ -488,8 +488,8 @@ static int push(struct ws_event *ev, bool is_mark)
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 	}
 	if (WS_UNLIKELY(begins)) {
-		step_range.start_ns = ws_now_ns();
 		ws_calibrate_begun();
+		step_range.start_ns = ws_now_ns();
 	}
 	return level;
 }
