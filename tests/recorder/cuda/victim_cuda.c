@@ -307,12 +307,10 @@ static void *other_ranges(void *arg)
 	return NULL;
 }
 
-/* VICTIM_STEPS steps of COUNT launches, each with a range in it, beside another thread's ranges. In
- * step VICTIM_KILL it kills itself, or the launcher if VICTIM_KILLS is set. */
+/* VICTIM_STEPS steps of COUNT launches beside another thread's ranges, killed in VICTIM_KILL. */
 static int launch_in_steps(void)
 {
 	const long steps = strtol(getenv("VICTIM_STEPS"), NULL, 10);
-	const char *killed = getenv("VICTIM_KILL");
 	pthread_t thread;
 
 	nvtx_attach();
@@ -321,7 +319,7 @@ static int launch_in_steps(void)
 		nvtx.RangePushA("step");
 		nvtx.RangePushA("inner");
 		launches(s * count, count);
-		if (killed && s == strtol(killed, NULL, 10))
+		if (s == strtol(getenv("VICTIM_KILL") ?: "0", NULL, 10))
 			kill(getenv("VICTIM_KILLS") ? getppid() : getpid(), SIGKILL);
 		nvtx.RangePop();
 		nvtx.MarkA("a mark");
