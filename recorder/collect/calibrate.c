@@ -2,6 +2,7 @@
  * Some steps are not recorded, so that the cost of recording is measured in the program itself:
  * which steps, and what switches around them. docs/dev/recorder.md, 10.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "recorder/collect/collector.h"
@@ -11,10 +12,15 @@
 /* Steps of a block behind the place of its pair: the pair's second one, and two recorded ones. */
 #define AFTER_PLACE 3
 
+void (*_Atomic ws_calibrate_operations)(bool is_left_out);
+
 static __thread char self; /* its address stands for the thread */
 static _Atomic(const void *) leader;
 static _Atomic int names_steps; /* enum ws_calibrate_source */
 static _Atomic int is_stopped, captures;
+
+/* Held where a step begins or ends. So no range takes over from a period that is left out. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Of the leader alone. */
 static uint64_t nsteps, pair; /* pair: number of the block whose first step was taken, plus 1 */
@@ -51,12 +57,21 @@ static enum ws_calibration kind_of(uint64_t n, bool may_be)
 	return is_first == (hash & 1) ? WS_CALIBRATION_UNRECORDED : WS_CALIBRATION_COMPARED;
 }
 
+static void leave_out_operations(bool is_left_out)
+{
+	void (*leave_out)(bool) = atomic_load(&ws_calibrate_operations);
+
+	if (leave_out)
+		leave_out(is_left_out);
+}
+
 static bool is_mine(void)
 {
 	return atomic_load_explicit(&leader, memory_order_relaxed) == &self && step.is_open;
 }
 
-/* The first thread that has a step leads; ranges are preferred, if they come soon enough. */
+/* The first thread that has a step leads; ranges are preferred, if they come soon enough. The
+ * caller holds the lock. */
 static bool leads(enum ws_calibrate_source source)
 {
 	int before = atomic_load(&names_steps);
@@ -73,33 +88,48 @@ static bool leads(enum ws_calibrate_source source)
 
 bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 {
-	uint64_t n;
+	const bool is_standby = ws_collector.seg->capture.standby;
+	enum ws_calibration kind = WS_CALIBRATION_NONE;
+	uint64_t n = 0;
+	sigset_t signals;
+	bool begins;
 
-	if (atomic_load(&is_stopped) || !leads(source) || step.is_open)
-		return 0;
-	n = nsteps++;
-	if (ws_collector.seg->capture.standby) {
+	ws_lock(&lock, &signals);
+	begins = !atomic_load(&is_stopped) && leads(source) && !step.is_open;
+	if (begins) {
+		n = nsteps++;
 		step.kind = WS_CALIBRATION_NONE;
-		step.is_open = ws_standby_step_begins(nsteps, !atomic_exchange(&captures, 0));
-		return step.is_open;
+		step.is_open = !is_standby;
 	}
-	if (!n || n == FIRST_STEPS)
-		set_obstacle(n ? WS_CALIBRATE_UNALIKE : WS_CALIBRATE_FEW_STEPS);
-	step.is_open = 1;
-	step.kind = WS_CALIBRATION_NONE;
-	is_known = !atomic_exchange(&captures, 0) && is_known;
-	if (n >= FIRST_STEPS)
-		step.kind = kind_of(n - FIRST_STEPS, is_known);
-	if (step.kind != WS_CALIBRATION_NONE)
-		ws_turn_device(step.kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF
-		                                                      : WS_DEVICE_WAIT);
-	return 1;
+	if (begins && !is_standby) {
+		if (!n || n == FIRST_STEPS)
+			set_obstacle(n ? WS_CALIBRATE_UNALIKE : WS_CALIBRATE_FEW_STEPS);
+		is_known = !atomic_exchange(&captures, 0) && is_known;
+		if (n >= FIRST_STEPS)
+			kind = kind_of(n - FIRST_STEPS, is_known);
+		if (kind == WS_CALIBRATION_UNRECORDED) /* the program may be killed in it */
+			set_obstacle(WS_CALIBRATE_DONE);
+		step.kind = kind;
+	}
+	ws_unlock(&lock, &signals);
+	if (begins && is_standby) {
+		begins = ws_standby_step_begins(n + 1, !atomic_exchange(&captures, 0));
+		ws_lock(&lock, &signals);
+		step.is_open = begins;
+		ws_unlock(&lock, &signals);
+	} else if (kind != WS_CALIBRATION_NONE) {
+		ws_turn_device(kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF : WS_DEVICE_WAIT);
+	}
+	return begins;
 }
 
 void ws_calibrate_begun(void)
 {
-	if (is_mine() && step.kind == WS_CALIBRATION_UNRECORDED)
-		atomic_store(&ws_recorded_now, WS_RECORDED_NOT);
+	if (!is_mine() || step.kind != WS_CALIBRATION_UNRECORDED)
+		return;
+	atomic_store(&ws_recorded_now, WS_RECORDED_NOT);
+	if (atomic_load(&names_steps) == WS_STEPS_RANGES)
+		leave_out_operations(1);
 }
 
 void ws_calibrate_settle(void)
@@ -111,23 +141,33 @@ void ws_calibrate_settle(void)
 
 static void record_again(void)
 {
-	set_obstacle(WS_CALIBRATE_DONE);
 	atomic_store(&ws_recorded_now, WS_RECORDED_ALL);
 	ws_turn_device(WS_DEVICE_ON);
 }
 
 enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 {
+	enum ws_calibration kind = WS_CALIBRATION_NONE;
+	sigset_t signals;
+	bool ends;
+
+	ws_lock(&lock, &signals);
 	/* periods are ended under their own lock, also by another thread */
-	if (!step.is_open || atomic_load(&names_steps) != (int)source ||
-	    (source != WS_STEPS_PERIODS && !is_mine()))
-		return WS_CALIBRATION_NONE;
-	step.is_open = 0;
-	if (step.kind == WS_CALIBRATION_UNRECORDED)
+	ends = step.is_open && atomic_load(&names_steps) == (int)source &&
+	       (source == WS_STEPS_PERIODS || is_mine());
+	if (ends) {
+		step.is_open = 0;
+		kind = step.kind;
+	}
+	ws_unlock(&lock, &signals);
+	if (kind == WS_CALIBRATION_UNRECORDED) {
 		record_again();
-	if (ws_standby_ends_with(nsteps))
+		if (source == WS_STEPS_RANGES)
+			leave_out_operations(0);
+	}
+	if (ends && ws_standby_ends_with(nsteps))
 		ws_standby_step_ended(!atomic_exchange(&captures, 0));
-	return step.kind;
+	return kind;
 }
 
 void ws_calibrate_stop(enum ws_calibrate_obstacle why)
@@ -151,8 +191,10 @@ void ws_calibrate_abandoned(void)
 	}
 	if (!is_mine())
 		return;
-	if (step.kind == WS_CALIBRATION_UNRECORDED)
+	if (step.kind == WS_CALIBRATION_UNRECORDED) {
 		record_again();
+		leave_out_operations(0);
+	}
 	/* the row of a period is written later, by another thread */
 	if (atomic_load(&names_steps) == WS_STEPS_RANGES)
 		step.is_open = 0;
@@ -161,6 +203,9 @@ void ws_calibrate_abandoned(void)
 
 void ws_calibrate_forked(void)
 {
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	lock = unlocked;
 	atomic_store(&ws_recorded_now, WS_RECORDED_ALL);
 	atomic_store(&leader, NULL);
 	atomic_store(&names_steps, WS_STEPS_NOBODY);

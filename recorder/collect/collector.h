@@ -320,6 +320,9 @@ enum ws_calibrate_device {
 };
 extern void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
 void ws_turn_device(enum ws_calibrate_device what);
+/* Leaves out what PyTorch calls in a step that a range names, or records it again; set by the
+ * recorder of PyTorch, which leaves out its periods by itself. */
+extern void (*_Atomic ws_calibrate_operations)(bool is_left_out);
 
 /* What is recorded now. */
 enum ws_recorded {

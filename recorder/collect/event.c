@@ -478,8 +478,15 @@ static int push(struct ws_event *ev, bool is_mark)
 	}
 	if (is_cpu_domain(ev))
 		return push_kernel(thread_buffer, ev);
-	measure(ev);
 	level = (int)thread_buffer->domains[ev->domain].open++;
+	if (ws_is_unrecorded() && !ws_is_silent() && !is_mark &&
+	    !thread_buffer->domains[ev->domain].dropped)
+		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
+	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain))) { /* as fast as it can */
+		thread_buffer->domains[ev->domain].dropped++;
+		return level;
+	}
+	measure(ev);
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
 	begins = begins_step(thread_buffer, ev, level);
@@ -487,9 +494,7 @@ static int push(struct ws_event *ev, bool is_mark)
 		thread_buffer->domains[ev->domain].open--;
 		return WSN_NO_PUSH_POP_TRACKING;
 	}
-	if (ws_is_unrecorded() && !is_mark && !thread_buffer->domains[ev->domain].dropped)
-		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
-	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain)) || is_past_window()) {
+	if (is_past_window()) {
 		thread_buffer->domains[ev->domain].dropped++;
 		return level;
 	}
@@ -506,8 +511,8 @@ static int push(struct ws_event *ev, bool is_mark)
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 	}
 	if (WS_UNLIKELY(begins)) {
-		step_range.start_ns = ws_now_ns();
 		ws_calibrate_begun();
+		step_range.start_ns = ws_now_ns();
 	}
 	return level;
 }
@@ -555,7 +560,8 @@ static bool ends_step(const struct ws_thread_buffer *thread_buffer, uint32_t dom
 
 int ws_event_pop(struct ws_event *ev)
 {
-	int64_t now = ws_now_ns();
+	/* in a step that is left out the clock is not read for what is left out */
+	int64_t now = ws_is_unrecorded() ? 0 : ws_now_ns();
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	bool ends;
 	int level;
@@ -566,7 +572,7 @@ int ws_event_pop(struct ws_event *ev)
 		return WSN_NO_PUSH_POP_TRACKING;
 	}
 	if (is_cpu_domain(ev))
-		return pop_kernel(thread_buffer, ev, now);
+		return pop_kernel(thread_buffer, ev, now ?: ws_now_ns());
 	if (!thread_buffer->domains[ev->domain].open)
 		return pop_unmatched();
 	ends = ends_step(thread_buffer, ev->domain);
@@ -587,6 +593,7 @@ int ws_event_pop(struct ws_event *ev)
 			end_step(now);
 		return level;
 	}
+	now = now ?: ws_now_ns();
 	if (!ev->payload.schema) {
 		put_pop(thread_buffer, ev->domain, now);
 	} else if (!put_event(thread_buffer, WS_REC_POP, ev, 0, now,

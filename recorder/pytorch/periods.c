@@ -78,6 +78,8 @@ WS_EXPORT void warpsheet_on_module_hooks(void (*set)(void));
 
 static void (*_Atomic set_module_hooks)(void);
 static bool is_recorded = 1, is_paused;
+static bool
+        is_blind; /* --calibrate leaves the period out: only its end, by an optimizer, is a mark */
 
 void warpsheet_on_module_hooks(void (*set)(void))
 {
@@ -90,9 +92,10 @@ static void set_recorded(bool recorded)
 	if (is_recorded != recorded)
 		(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(operations);
 	is_recorded = recorded;
-	warpsheet_module_hooks = is_paused  ? HOOKS_OF_NONE
-	                         : recorded ? HOOKS_OF_ALL
-	                                    : HOOKS_OF_ROOTS;
+	is_blind = is_blind && !recorded;
+	warpsheet_module_hooks = is_paused || is_blind ? HOOKS_OF_NONE
+	                         : recorded            ? HOOKS_OF_ALL
+	                                               : HOOKS_OF_ROOTS;
 }
 
 /* Another thread may hold the interpreter's lock and wait for ours. */
@@ -100,10 +103,16 @@ static void unlock(const sigset_t *signals, int32_t hooks_before)
 {
 	void (*set)(void) = atomic_load(&set_module_hooks);
 	const bool is_changed = warpsheet_module_hooks != hooks_before;
+	sigset_t again;
 
 	ws_unlock(&lock, signals);
-	if (is_changed && set)
-		set();
+	if (!is_changed || !set)
+		return;
+	set();
+	ws_lock(&lock, &again);
+	if (is_blind && leader == &self) /* setting them is no part of the period */
+		period.start_ns = ws_now_ns();
+	ws_unlock(&lock, &again);
 }
 
 /* --- periods --- */
@@ -245,9 +254,11 @@ static void start_period(void)
 	const bool may_rest = next && is_known(next);
 	bool records = !samples || !may_rest || next->unrecorded >= next->rest;
 
+	is_blind = 0;
 	if (ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
 		ws_calibrate_begun();
 		records = records && !ws_is_unrecorded();
+		is_blind = ws_is_unrecorded() && by_optimizer;
 	}
 	set_recorded(records && !ws_is_silent());
 	begin_period(ws_now_ns(), 0);
@@ -260,6 +271,8 @@ static void end_period(void)
 	uint64_t ops;
 
 	ws_calibrate_settle();
+	if (is_blind) /* its marks were not seen */
+		period.hash = next_kind()->marks;
 	ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
 	if (is_silent)
 		(void)ws_calibrate_end(WS_STEPS_PERIODS);
@@ -298,7 +311,7 @@ static void mark_period(uint64_t what)
 		set_recorded(!ws_is_silent());
 		return;
 	}
-	if (is_recorded || period.nmarks > MAX_MARKS || is_expected(period.nmarks - 1))
+	if (is_recorded || is_blind || period.nmarks > MAX_MARKS || is_expected(period.nmarks - 1))
 		return;
 	now_ns = ws_now_ns();
 	(void)put_period(now_ns, WS_OP_PERIOD_BEGIN);
@@ -374,6 +387,23 @@ void ws_pytorch_pause(bool paused)
 	unlock(&signals, hooks);
 }
 
+/* A range names a step that --calibrate leaves out, or one that was left out is over; also a period
+ * whose thread ended. */
+static void leave_out(bool is_left_out)
+{
+	sigset_t signals;
+	int32_t hooks;
+
+	if (is_left_out || is_paused) {
+		ws_pytorch_pause(is_left_out);
+		return;
+	}
+	ws_lock(&lock, &signals);
+	hooks = warpsheet_module_hooks;
+	set_recorded(1);
+	unlock(&signals, hooks);
+}
+
 /* The program ends: as a step would, if it was one. */
 static void end_last(void)
 {
@@ -427,6 +457,8 @@ void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t 
 	hash_of_ops = hash_ops;
 	operations = of_operations;
 	annotations = of_annotations;
+	if (ws_calibrate_wanted() && ws_torch.enable_callback && ws_torch.disable_callback)
+		atomic_store(&ws_calibrate_operations, leave_out);
 	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
 	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
 }

@@ -200,6 +200,7 @@ void ws_reader_find_evidence(struct ws_reader *c)
 		e.out->recorder_ns = (double)(e.launches * WS_COST_LAUNCH_NS +
 		                              e.ranges * WS_COST_RANGE_NS + e.ops * WS_COST_OP_NS) /
 		                     (double)(nsamples ? nsamples : 1);
+	e.out->claims = ws_model_fact(c->m, WS_CLAIMED_STEP).len > 0;
 	e.out->claimed_ns = claimed_ns(c->m);
 	e.out->holes = ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]);
 	e.out->broken_times = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) +

@@ -129,7 +129,8 @@ struct ws_evidence {
 	double behind_ns;             /* device work after the end of the median step's range */
 	uint64_t behind_stream;       /* the stream of the last kernel of such a step */
 	double recorder_ns;           /* estimated cost of recording, per sample */
-	double claimed_ns;            /* WS_CLAIMED_STEP; NaN = none */
+	bool claims;                  /* has WS_CLAIMED_STEP */
+	double claimed_ns;            /* its value; NaN = none, or no time */
 	/* the largest share of its time that work needs at a peak of the device (0 = not known),
 	 * and a sentence about it without its full stop */
 	double peak_share;

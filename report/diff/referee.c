@@ -200,8 +200,10 @@ static void find_impossible(struct referee *r)
 			           "soundness of its traces has them.",
 			           (unsigned long long)f[s].broken, name_of(r, s));
 		if (f[s].instant)
-			add_reason(r, REASON_CLOCK, s, by_clock, "%llu kernels of %s took no time.",
-			           (unsigned long long)f[s].instant, name_of(r, s));
+			add_reason(r, REASON_CLOCK, s, by_clock,
+			           "%llu kernel%s of %s took no time.",
+			           (unsigned long long)f[s].instant, f[s].instant == 1 ? "" : "s",
+			           name_of(r, s));
 		if (of_peak[s])
 			add_reason(r, REASON_PEAK, s, of_one_side(of_peak, OF_TIMES), "%s: %s.",
 			           name_of(r, s), f[s].peak->peak_words);
@@ -214,6 +216,7 @@ static void find_claims(struct referee *r)
 	struct claim {
 		size_t claims, faster, apart; /* runs with a claim; below all steps; not in them */
 		double claimed_ns, least_ns, most_ns; /* of the last such run, or of the last one */
+		const char *obstacle;                 /* to comparing the claim of some run */
 	} of[2] = {{0}, {0}};
 	bool has[2];
 
@@ -225,6 +228,10 @@ static void find_claims(struct referee *r)
 			const double claimed = x->evidence.claimed_ns;
 			double least = INFINITY, most = 0;
 
+			if (x->evidence.claims && isnan(claimed))
+				c->obstacle = "is no number of milliseconds";
+			else if (x->evidence.claims && !x->has_steps)
+				c->obstacle = "cannot be compared, as the trace has no steps";
 			if (isnan(claimed) || !x->has_steps)
 				continue;
 			for (size_t k = 0; k < x->nsamples; k++) {
@@ -243,13 +250,18 @@ static void find_claims(struct referee *r)
 		}
 		has[s] = c->faster > c->claims / 2;
 	}
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < 2; s++) {
+		if (of[s].obstacle)
+			add_reason(r, REASON_CLAIM, s, OF_TIMES,
+			           "The time per step that %s claims %s.", name_of(r, s),
+			           of[s].obstacle);
 		if (of[s].apart > of[s].claims / 2)
 			add_reason(r, REASON_CLAIM, s,
 			           has[s] ? of_one_side(has, OF_TIMES) : OF_TIMES,
 			           "%s claims %s per step; its recorded steps took %s to %s.",
 			           name_of(r, s), TIME(of[s].claimed_ns), TIME(of[s].least_ns),
 			           TIME(of[s].most_ns));
+	}
 }
 
 /* --- the same work --------------------------------------------------------------------------- */
@@ -414,9 +426,10 @@ static void find_other_work(struct referee *r)
 	else if (*r->compared->reasons)
 		add_reason(r, REASON_WORK, 2, WS_REFEREE_NOT_THE_SAME_WORK, "The work differs: %s.",
 		           r->compared->reasons);
-	find_lower_precision(r);
+	/* products of a lower precision have other kernels, but are no other work */
 	if (r->nreasons && r->reasons[r->nreasons - 1].leads_to == WS_REFEREE_NOT_THE_SAME_WORK)
 		explain_less_work(r);
+	find_lower_precision(r);
 }
 
 /* --- remarks --------------------------------------------------------------------------------- */

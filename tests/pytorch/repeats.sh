@@ -97,6 +97,8 @@ if "$python" -c 'import nvtx' 2>/dev/null; then
 	ended $((place - 1))
 	equal "the last period" "$(ask "SELECT calibration FROM op_period_record ORDER BY start_ns DESC LIMIT 1")" unrecorded
 	equal "ranges after it" "$(ask "SELECT count(*) FROM nvtx_record WHERE type = 'push' AND name = 'after'")" 50
+	ops=$(ask "SELECT count(*) FROM cpu_op_record WHERE start_ns > (SELECT min(time_ns) FROM nvtx_record WHERE type = 'push' AND name = 'after')")
+	[ "$ops" -ge 50 ] || fail "$ops operations in 50 ranges after it"
 else
 	echo "SKIP: no package nvtx: a thread that ends in a step that is not recorded was not tried"
 fi

@@ -23,3 +23,21 @@ calibrate 'no kernel is lost where recording is switched' 130101 200
 calibrate 'subscribers with activities of their own switch them' 130400 200
 calibrate 'an old CUPTI records everything' 130100 200
 calibrate 'twenty steps are too few' 130101 20
+
+# killed in step 25, which is the first that is left out
+counted() {
+	ask "SELECT 'kernels: ' || (SELECT count(*) FROM kernel_record) || ', their calls: ' || (SELECT count(*) FROM api_record WHERE name = 'cudaLaunchKernel_v7000') ||
+		', steps: ' || (SELECT count(*) FROM nvtx_record WHERE type = 'push' AND name = 'step') || ', of pairs: ' || (SELECT count(*) FROM op_period_record) AS told"
+}
+record 'a program that is killed in a step that is left out' FAKE_CUPTI_VERSION=130101 VICTIM_STEPS=200 VICTIM_KILL=25 @steps count=10 --calibrate
+counted
+printf '\n# %s\n' 'a launcher that is killed in such a step: the program goes on'
+mkdir -m 700 segments
+# its output ends when the program does
+(FAKE_CUPTI_VERSION=130101 VICTIM_STEPS=200 VICTIM_KILL=25 VICTIM_KILLS=launcher \
+	warpsheet-record --segment-dir segments -o u.wtrace --calibrate -- "$tests/victim_cuda" steps 10 1 0 || :) 2>/dev/null | cat
+warpsheet-record --salvage segments/* 2>/dev/null
+echo "status $?"
+mv u.wtrace t.wtrace
+counted
+losses

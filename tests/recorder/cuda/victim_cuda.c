@@ -307,7 +307,7 @@ static void *other_ranges(void *arg)
 	return NULL;
 }
 
-/* VICTIM_STEPS steps of COUNT launches, each with a range in it, beside another thread's ranges. */
+/* VICTIM_STEPS steps of COUNT launches beside another thread's ranges, killed in VICTIM_KILL. */
 static int launch_in_steps(void)
 {
 	const long steps = strtol(getenv("VICTIM_STEPS"), NULL, 10);
@@ -320,6 +320,8 @@ static int launch_in_steps(void)
 		nvtx.RangePushA("step");
 		nvtx.RangePushA("inner");
 		launches(s * count, count);
+		if (s == strtol(getenv("VICTIM_KILL") ?: "0", NULL, 10))
+			kill(getenv("VICTIM_KILLS") ? getppid() : getpid(), SIGKILL);
 		nvtx.RangePop();
 		nvtx.MarkA("a mark");
 		nvtx.RangePop();
