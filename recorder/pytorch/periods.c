@@ -457,7 +457,7 @@ void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t 
 	hash_of_ops = hash_ops;
 	operations = of_operations;
 	annotations = of_annotations;
-	if (ws_calibrate_wanted() && ws_torch.enable_callback && ws_torch.disable_callback)
+	if (ws_collector.seg->capture.calibrate && ws_torch.enable_callback && ws_torch.disable_callback)
 		atomic_store(&ws_calibrate_operations, leave_out);
 	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
 	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
