@@ -144,6 +144,39 @@ static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *know
 
 /* --- NVTX events --- */
 
+/* --- open ranges, for a flight recording --- */
+
+static void forget_range(struct ws_open_ranges *list, size_t i)
+{
+	list->n--;
+	memmove(list->rows + i, list->rows + i + 1, (list->n - i) * sizeof(*list->rows));
+}
+
+/* An event was written: keep the list of open ranges. */
+static void watch(struct ws_drain *d, const struct ws_row_nvtx *row)
+{
+	const bool is_start = row->type == WS_NVTX_START || row->type == WS_NVTX_END;
+	struct ws_drain_thread *thread = ws_drain_thread(d, row->thread);
+	struct ws_open_ranges *list = is_start ? &d->watch.starts : &thread->open;
+
+	if (!d->watch.is_watching || row->type == WS_NVTX_MARK)
+		return;
+	if (row->type == WS_NVTX_PUSH || row->type == WS_NVTX_START) {
+		/* more open ranges are an error of the program: their ends remain without begin */
+		if (list->n == WS_WATCH_MAX_OPEN)
+			return;
+		WS_GROW(list->rows, list->n + 1, list->capacity);
+		list->rows[list->n++] = *row;
+		return;
+	}
+	for (size_t i = list->n; i--;)
+		if (is_start ? list->rows[i].range == row->range
+		             : list->rows[i].domain == row->domain) {
+			forget_range(list, i);
+			return;
+		}
+}
+
 static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 {
 	static const uint8_t types[] = {
@@ -167,6 +200,7 @@ static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev
 		return 0;
 	row.payload = payload_id(d, ev);
 	ws_drain_add(d, WS_KIND_NVTX, &row);
+	watch(d, &row);
 	if (row.type == WS_NVTX_PUSH || row.type == WS_NVTX_START)
 		d->counts.ranges++;
 	else if (row.type == WS_NVTX_MARK)
@@ -435,6 +469,9 @@ void ws_filter_release(struct ws_drain *d)
 
 	for (size_t i = 0; i < d->nthreads; i++)
 		release(&d->threads[i].held);
+	for (size_t i = 0; i < d->nthreads; i++)
+		free(d->threads[i].open.rows);
+	free(d->watch.starts.rows);
 	release(&f->starts);
 	free(f->inside_calls);
 	free(f->outside_calls);

@@ -269,6 +269,7 @@ struct ws_record_opts {
 	struct ws_seg_capture capture;
 	struct ws_seg_window window; /* begin_ns is set when the program starts */
 	int64_t delay_ns;            /* time until the window begins */
+	int64_t keep_ns;   /* flight recording: span that is kept; 0: everything is kept */
 	uint64_t max_size; /* recording stops at this size of the trace in bytes; 0: no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
@@ -447,6 +448,7 @@ struct ws_process {
 	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
 	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
+	int64_t next_piece_ns;                      /* of a flight recording; else 0 */
 	uint32_t warned; /* bits of enum ws_gpu_stop already reported to the user */
 	struct ws_trace_result result;              /* filled by ws_process_finish() */
 };
@@ -516,6 +518,22 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 /* Closes segment and trace, and removes the segment's file unless it is to be kept. Legal twice. */
 void ws_process_close(struct ws_process *p, int keep_segment);
 void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
+
+/* --- a flight recording --- */
+
+/*
+ * The unfinished trace of a flight recording has pieces, of which the oldest are dropped. A copy of
+ * those that are kept is a trace.
+ */
+
+/* Begins a piece and drops old ones when that is due. now_ns: CLOCK_MONOTONIC. */
+void ws_flight_step(struct ws_process *p, int64_t now_ns);
+/* The name, in the trace's folder, of unfinished copy n of the trace. */
+void ws_flight_copy_name(const struct ws_process *p, unsigned n, char out[PATH_MAX]);
+/* Writes that copy: everything that was committed and kept. *size: its bytes. */
+enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
+                              const struct ws_trace_writer_opts *opts, uint64_t *size,
+                              struct ws_err *err);
 
 /* Prints a line for the user on stderr; without full stop and newline. */
 void ws_record_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -17,6 +17,7 @@
 #define MAX_FLUSH_MS         3600000
 /* Finds a difference of 1.2 times the scatter of pairs nearly always: docs/dev/referee.md. */
 #define DEFAULT_PAIRS        40
+#define LEAST_KEPT_NS        100000000
 #define PROFILER_RANGE       "cudaProfilerApi"
 
 /* Option values that are converted before use. */
@@ -30,7 +31,7 @@ struct given {
 
 #define IN_PROVENANCE 1 /* tag: the option is stored in the trace */
 
-enum { MAX_OPTIONS = 48 };
+enum { MAX_OPTIONS = 52 };
 
 /* Number of entries. */
 static size_t make_table(struct ws_record_command *cmd, struct given *g,
@@ -182,6 +183,10 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	r->capture.calibrate = (uint32_t)g.calibrate;
 	WS_FAIL_IF(g.calibrate && g.capture_range, err, USAGE,
 	           "--calibrate and --capture-range exclude each other");
+	WS_FAIL_IF(r->keep_ns && r->keep_ns < LEAST_KEPT_NS, err, USAGE,
+	           "--keep needs at least 0.1 s");
+	WS_FAIL_IF(r->keep_ns && r->max_size, err, USAGE,
+	           "--keep and --max-size exclude each other");
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

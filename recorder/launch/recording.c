@@ -802,6 +802,8 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	struct ws_seg_header *seg;
 
 	WS_FORWARD(first_path(s, path, &is_settled, err));
+	WS_FAIL_IF(is_settled && opts->keep_ns, err, USAGE,
+	           "--keep cannot write to %s: it needs a regular file", path);
 	WS_FORWARD(make_segment(opts, path, &file, err));
 	if (!is_settled) {
 		snprintf(path + strlen(path), 64, ".%s.part",
@@ -1061,6 +1063,9 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, &result->found, err));
 	if (status == WS_OK && first) {
 		first->is_settled |= opts->output != NULL;
+		/* a flight recording ends here: what a program that runs on does later would push
+		 * out what was kept */
+		s.stop = ws_trace_writer_has_pieces(first->writer);
 		add_process(&s, first);
 		run_loop(&s);
 		status = finish_session(&s, result, err);
