@@ -55,6 +55,13 @@ void ws_drain_make_repeatable(struct ws_drain *d);
  */
 void ws_drain_watch(struct ws_drain *d);
 void ws_drain_begin_piece(struct ws_drain *d);
+/* A step: a range of the first thread that has one. */
+struct ws_drain_step {
+	uint64_t number; /* from 0 */
+	int64_t start_ns, dur_ns;
+};
+/* The next step that ended while the watch was on. False: none has since the last call. */
+bool ws_drain_take_step(struct ws_drain *d, struct ws_drain_step *out);
 
 /* Adds a clock row and the present value of every loss counter: the statistics block. */
 void ws_drain_statistics(struct ws_drain *d);

@@ -77,6 +77,11 @@ struct ws_open_ranges {
 struct ws_watch {
 	bool is_watching;
 	struct ws_open_ranges starts; /* pushes are in their threads */
+	uint64_t leader;              /* thread of the steps; 0: none yet */
+	int64_t step_start_ns;        /* of the step that is open; INT64_MIN: none */
+	uint64_t nsteps;
+	struct ws_drain_step *steps; /* ended, not yet taken */
+	size_t nended, ntaken, capacity;
 };
 
 /* --- the drain --- */

@@ -1,5 +1,6 @@
 #include "recorder/launch/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns, calibrate;
 	int api, graph_level, hw_trace, library_ranges, pytorch;
+	struct ws_opt_texts triggers;
 	bool kernels_only, has_library_ranges, has_pytorch;
 };
 
@@ -187,6 +189,22 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	           "--keep needs at least 0.1 s");
 	WS_FAIL_IF(r->keep_ns && r->max_size, err, USAGE,
 	           "--keep and --max-size exclude each other");
+	WS_FAIL_IF(g.triggers.n && !r->keep_ns, err, USAGE, "--when needs --keep");
+	for (size_t i = 0; i < g.triggers.n; i++) {
+		const char *when = g.triggers.text[i];
+		int end = 0;
+
+		if (!strcmp(when, "signal")) {
+			r->dumps_on_signal = true;
+			continue;
+		}
+		WS_FAIL_IF(
+		        sscanf(when, "step > %lfx median%n", &r->slow_factor, &end) != 1 || !end ||
+		                when[end] || !(r->slow_factor > 1),
+		        err, USAGE,
+		        "--when %s: write 'step > 1.5x median', with a factor above 1, or signal",
+		        when);
+	}
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

@@ -438,8 +438,11 @@ uint64_t ws_process_step(struct ws_process *p)
 		ws_drain_statistics(p->drain);
 		p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
 	}
-	if (p->next_piece_ns)
-		ws_flight_step(p, now);
+	if (p->next_piece_ns) {
+		const struct ws_trace_writer_opts opts = writer_opts(p);
+
+		ws_flight_step(p, &opts, now);
+	}
 	if (now >= p->next_commit_ns) {
 		ws_drain_commit(p->drain);
 		p->next_commit_ns += p->opts->flush_interval_ns;
@@ -487,6 +490,13 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 		status = ws_trace_writer_close(p->writer, err);
 		result->file_size = ws_trace_writer_size(p->writer);
 	} else {
+		char word[32];
+
+		snprintf(word, sizeof(word), "%s %d",
+		         end && end->how == WS_END_SIGNALED ? "signal" : "exit",
+		         end ? (int)end->code : 0);
+		if (end && end->code && end->how != WS_END_UNKNOWN)
+			ws_flight_trigger(p, word);
 		status = ws_drain_error(p->drain, err);
 		WS_THEN(status, ws_flight_copy(p, 0, &opts, &result->file_size, err));
 		if (status == WS_OK) {

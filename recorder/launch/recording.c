@@ -504,10 +504,15 @@ static void run_loop(struct session *s)
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n, from_kernel = 0;
-		const uint64_t signals = read_signals(s, &from_kernel);
+		uint64_t signals = read_signals(s, &from_kernel);
 		const char *segment;
 		int64_t now, for_ns;
 
+		if (s->opts->dumps_on_signal && signals & SIGNAL_BIT(SIGUSR2)) {
+			signals &= ~SIGNAL_BIT(SIGUSR2);
+			for (size_t i = 0; i < s->nprocesses; i++)
+				ws_flight_trigger(s->processes[i], "signal");
+		}
 		if (signals && s->child)
 			pass_on(s, signals, from_kernel);
 		else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))

@@ -5,7 +5,7 @@
 N:MS       N steps; the kernel of each takes MS milliseconds
 N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
-exit:CODE  end now; kill: by SIGKILL; say:TEXT prints a line, wait: waits for a line on standard input
+exit:CODE  end now; kill: by SIGKILL; usr2: sends SIGUSR2 to the recorder
 """
 import ctypes
 import os
@@ -77,11 +77,8 @@ for spec in sys.argv[1:]:
         sys.exit(int(rest))
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    if what == "say":
-        print(rest, flush=True)
-        continue
-    if what == "wait":
-        sys.stdin.readline()
+    if what == "usr2":
+        os.kill(os.getppid(), signal.SIGUSR2)
         continue
     work, _, load = rest.partition(":")
     for _ in range(int(what)):
