@@ -62,6 +62,8 @@ static bool take_number(const struct ws_opt *opt, const char *text)
 	if (opt->kind == WS_OPT_REAL || opt->kind == WS_OPT_SECONDS) {
 		const double real = strtod(text, &end);
 
+		if (opt->kind == WS_OPT_SECONDS && end != text && *end == 's')
+			end++; /* 60s is 60 */
 		if (end == text || *end || !isfinite(real))
 			return false;
 		if (opt->kind == WS_OPT_REAL) {

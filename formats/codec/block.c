@@ -13,13 +13,15 @@ static const uint8_t file_magic[8] = {0x89, 'W', 'S', 'T', '\r', '\n', 0x1a, '\n
 static const uint8_t block_magic[4] = {'W', 'S', 'B', 'K'};
 static const uint8_t trailer_magic[8] = {'W', 'S', 'T', 'E', 'N', 'D', '\r', '\n'};
 
-void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns)
+void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns, uint64_t kept_from)
 {
 	struct ws_file_header h = {
 	        .version_major = WS_FORMAT_MAJOR,
 	        .version_minor = WS_FORMAT_MINOR,
 	        .header_size = WS_FILE_HEADER_BYTES,
+	        .required_features = kept_from ? WS_FEATURE_PIECES : 0,
 	        .base_ns = base_ns,
+	        .kept_from = kept_from,
 	};
 
 	memcpy(h.magic, file_magic, sizeof(h.magic));
@@ -55,7 +57,9 @@ enum ws_status ws_file_header_get(const uint8_t *data, size_t size, struct ws_fi
 	WS_FAIL_IF(out->header_size != WS_FILE_HEADER_BYTES, err, TOO_NEW,
 	           "the file header has %u bytes, this program knows one of %u", out->header_size,
 	           WS_FILE_HEADER_BYTES);
-	WS_FAIL_IF(out->reserved[0] || out->reserved[1], err, TOO_NEW,
+	WS_FAIL_IF(out->reserved ||
+	                   !out->kept_from != !(out->required_features & WS_FEATURE_PIECES),
+	           err, TOO_NEW,
 	           "the file header uses reserved bytes that this program does not know");
 	return WS_OK;
 }

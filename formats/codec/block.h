@@ -9,7 +9,9 @@
 #define WS_FORMAT_MAJOR 2u
 #define WS_FORMAT_MINOR 0u
 
-#define WS_KNOWN_FEATURES ((uint64_t)0) /* bits of required_features */
+/* Bits of required_features. */
+#define WS_FEATURE_PIECES ((uint64_t)1) /* pieces, of which the oldest are gone: format, 1.5 */
+#define WS_KNOWN_FEATURES WS_FEATURE_PIECES
 
 #define WS_FILE_HEADER_BYTES  64u
 #define WS_BLOCK_HEADER_BYTES 64u
@@ -38,7 +40,8 @@ struct ws_file_header {
 	uint32_t header_size;
 	uint64_t required_features, optional_features;
 	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 */
-	uint64_t reserved[2];
+	uint64_t kept_from; /* offset of the first piece that is kept; 0 without pieces */
+	uint64_t reserved;
 	uint64_t checksum; /* of the bytes before it */
 };
 
@@ -81,8 +84,8 @@ _Static_assert(sizeof(struct ws_file_header) == WS_FILE_HEADER_BYTES &&
                        sizeof(struct ws_dir_entry) == WS_DIR_ENTRY_BYTES,
                "the structures have no padding");
 
-/* A file header as this program writes it. */
-void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns);
+/* A file header as this program writes it. kept_from: 0 for a file without pieces. */
+void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns, uint64_t kept_from);
 /* CORRUPT: not a trace, or a damaged header. TOO_NEW: the file needs a newer program. */
 enum ws_status ws_file_header_get(const uint8_t *data, size_t size, struct ws_file_header *out,
                                   struct ws_err *err);

@@ -241,7 +241,7 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	if (status != WS_OK)
 		return status == WS_IO_WRITE ? status : ws_err_prefix(err, status, "%s", path);
 	/* some files have the base time at their end, so it is written to the header now */
-	ws_file_header_put(header, clock.base_ns);
+	ws_file_header_put(header, clock.base_ns, 0);
 	WS_FAIL_IF(ws_file_write_at(fd, 0, header, sizeof(header)) || ws_file_sync(fd), err,
 	           IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
 	return WS_OK;

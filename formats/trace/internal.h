@@ -31,10 +31,13 @@ void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
 struct ws_walk {
 	const uint8_t *data;
 	size_t size;
-	bool is_map;                  /* data is a mapped file, whose pages can be released */
-	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
+	bool is_map; /* data is a mapped file, whose pages can be released */
+	/* whole ones in file order, as they are stored; of a file with pieces without those that
+	 * begin a piece, and without what later pieces repeat; owned */
+	struct ws_block_info *blocks;
 	size_t nblocks, capacity;
-	uint64_t damaged; /* stretches that are not whole blocks */
+	uint64_t next_sequence; /* one more than the highest number of a whole block */
+	uint64_t damaged;       /* stretches that are not whole blocks */
 	uint64_t skipped_bytes;
 	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
 	bool has_trailer;        /* its own checksum is right */

@@ -169,7 +169,13 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
                  void *ctx)
 {
 	size_t begun = 0, pos = WS_FILE_HEADER_BYTES, end = size;
+	struct ws_file_header header;
+	/* of a file with pieces, else 0; blocks with lower numbers repeat earlier ones */
+	uint64_t kept_from = 0, repeated_below = 0;
+	bool has_piece = false;
 
+	if (ws_file_header_get(data, size, &header, NULL) == WS_OK)
+		kept_from = header.kept_from;
 	*w = (struct ws_walk){.data = data, .size = size, .is_map = is_map};
 	w->has_trailer = ws_trailer_get(data, size, &w->trailer, &w->no_trailer) == WS_OK;
 	if (w->has_trailer)
@@ -192,6 +198,19 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
 			pos = next;
 			continue;
 		}
+		next = pos + WS_BLOCK_HEADER_BYTES + h.body_size;
+		if (h.sequence >= w->next_sequence)
+			w->next_sequence = h.sequence + 1;
+		if (kept_from && h.kind == WS_KIND_INDEX) {
+			repeated_below = has_piece ? h.sequence + h.rows : 0;
+			has_piece = true;
+			pos = next;
+			continue;
+		}
+		if (h.sequence < repeated_below) {
+			pos = next;
+			continue;
+		}
 		WS_GROW(w->blocks, w->nblocks + 1, w->capacity);
 		w->blocks[w->nblocks++] = (struct ws_block_info){
 		        .offset = pos,
@@ -204,7 +223,8 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
 		        .time_min_ns = h.time_min_ns,
 		        .time_max_ns = h.time_max_ns,
 		};
-		pos += WS_BLOCK_HEADER_BYTES + h.body_size;
+		/* behind the schema block, the first pieces are gone */
+		pos = next < kept_from && !has_piece && kept_from < end ? kept_from : next;
 	}
 }
 
@@ -651,7 +671,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 
 	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
 	ws_checksum_begin(&sum);
-	for (size_t pos = 0, n, begun = 0; pos < w->size; pos += n) {
+	for (size_t pos = h->kept_from, n, begun = pos; pos < w->size; pos += n) {
 		n = w->size - pos < LET_GO_BYTES ? w->size - pos : LET_GO_BYTES;
 		ws_checksum_add(&sum, w->data + pos, n);
 		let_go_of_many(w, &begun, pos + n);

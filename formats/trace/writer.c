@@ -11,6 +11,7 @@
 #include "formats/trace/internal.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
+#define DROP_ALIGN         ((uint64_t)1 << 20) /* a multiple of a file system's blocks */
 
 /* --- the file that it writes, or memory --- */
 
@@ -113,6 +114,19 @@ struct ws_trace_writer {
 	uint64_t sequence;
 	struct ws_row_index *blocks; /* written so far */
 	size_t nblocks, blocks_capacity;
+	/* of a file with pieces: where they begin, and what each repeats */
+	bool has_pieces;
+	struct piece {
+		uint64_t offset;
+		int64_t time_ns;
+	} * pieces;
+	size_t npieces, pieces_capacity;
+	uint64_t pieces_from; /* where the first one of all began */
+	struct definitions {
+		struct ws_row_buf *blocks; /* all but the last are full */
+		size_t n, capacity;
+	} definitions[WS_KIND_END];
+	int64_t base_ns;
 	struct ws_strtab strings, payloads, configs;
 	struct ws_buf key;      /* the bytes that a dictionary row is interned by */
 	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
@@ -144,10 +158,10 @@ static void note_block(struct ws_trace_writer *w, const struct ws_row_index *row
 	w->blocks[w->nblocks++] = *row;
 }
 
-/* Encode and append the pending rows of a kind. */
-static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, struct ws_err *err)
+/* Append rows as one block. */
+static enum ws_status write_rows(struct ws_trace_writer *w, const struct ws_row_buf *rows,
+                                 struct ws_err *err)
 {
-	struct ws_row_buf *rows = &w->pending[kind];
 	struct ws_block_header header;
 	struct ws_row_index row;
 
@@ -156,8 +170,16 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	                            header.time_max_ns};
 	WS_FORWARD(append(&w->sink, w->block.data, w->block.len, err));
 	w->sequence++;
-	ws_row_buf_clear(rows);
-	note_block(w, &row);
+	if (!w->has_pieces) /* a file with pieces is never closed */
+		note_block(w, &row);
+	return WS_OK;
+}
+
+/* Encode and append the pending rows of a kind. */
+static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, struct ws_err *err)
+{
+	WS_FORWARD(write_rows(w, &w->pending[kind], err));
+	ws_row_buf_clear(&w->pending[kind]);
 	return WS_OK;
 }
 
@@ -219,6 +241,22 @@ static uint64_t pending_rows(const struct ws_trace_writer *w, unsigned kind)
 	               : w->pending[kind].rows;
 }
 
+/* Drop all pending rows, and all that will come: the file ends with its last whole block. */
+static enum ws_status fail(struct ws_trace_writer *w, const struct ws_err *cause,
+                           struct ws_err *err)
+{
+	w->state = STATE_FAILED;
+	w->failure = *cause;
+	for (unsigned k = 0; k < WS_KIND_END; k++) {
+		if (ws_kind_is_event(k))
+			w->rows_lost += w->pending[k].rows;
+		ws_row_buf_clear(&w->pending[k]);
+	}
+	if (err)
+		*err = *cause;
+	return cause->status;
+}
+
 /*
  * Write the pending rows of a kind, and before them those of all dictionaries that they may refer
  * to: data may refer to any dictionary, a dictionary to those of lower kind ids.
@@ -235,19 +273,7 @@ static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struc
 	if (status == WS_OK && pending_rows(w, kind))
 		status = is_thread_event(kind) ? write_thread_events(w, &cause)
 		                               : write_block(w, kind, &cause);
-	if (status == WS_OK)
-		return WS_OK;
-	/* drop all pending rows, and all that will come: the file ends with its last whole block */
-	w->state = STATE_FAILED;
-	w->failure = cause;
-	for (unsigned k = 0; k < WS_KIND_END; k++) {
-		if (ws_kind_is_event(k))
-			w->rows_lost += w->pending[k].rows;
-		ws_row_buf_clear(&w->pending[k]);
-	}
-	if (err)
-		*err = cause;
-	return cause.status;
+	return status == WS_OK ? WS_OK : fail(w, &cause, err);
 }
 
 /* Remember which stream the kernels of a launch configuration run on: each begins after the one
@@ -308,6 +334,17 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 	}
 	if (kind == WS_KIND_LAUNCH_CONFIG)
 		note_config(w, row);
+	/* what rows of any later time may need */
+	if (w->has_pieces &&
+	    (w->pending[kind].def->is_dict || kind == WS_KIND_META || kind == WS_KIND_GRAPH_NODE)) {
+		struct definitions *all = &w->definitions[kind];
+
+		if (!all->n || ws_row_buf_is_full(&all->blocks[all->n - 1])) {
+			WS_GROW(all->blocks, all->n + 1, all->capacity);
+			all->blocks[all->n++] = (struct ws_row_buf){.def = w->pending[kind].def};
+		}
+		ws_row_buf_add(&all->blocks[all->n - 1], row);
+	}
 	w->rows[kind]++;
 	if (pending_rows(w, kind) >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]))
 		return write_kind(w, kind, err);
@@ -395,6 +432,7 @@ static struct ws_trace_writer *new_writer(const struct ws_trace_writer_opts *opt
 	struct ws_trace_writer *w = ws_xarray(1, sizeof(*w));
 
 	w->cpu_time_quantum_ns = opts->cpu_time_quantum_ns;
+	w->base_ns = opts->base_ns;
 	w->sink.fd = -1;
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);
@@ -425,15 +463,23 @@ static enum ws_status opened(struct ws_trace_writer **out, struct ws_trace_write
 }
 
 /* Write the file header and the schema block. */
-static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct ws_err *err)
+static enum ws_status begin(struct ws_trace_writer *w, struct ws_err *err)
 {
 	uint8_t header[WS_FILE_HEADER_BYTES];
 
-	ws_file_header_put(header, base_ns);
+	ws_file_header_put(header, w->base_ns, w->has_pieces ? WS_FILE_HEADER_BYTES : 0);
 	WS_FORWARD(append(&w->sink, header, sizeof(header), err));
 	ws_block_schema_rows(&w->pending[WS_KIND_SCHEMA]);
 	w->rows[WS_KIND_SCHEMA] = w->pending[WS_KIND_SCHEMA].rows;
-	return write_block(w, WS_KIND_SCHEMA, err);
+	WS_FORWARD(write_block(w, WS_KIND_SCHEMA, err));
+	if (!w->has_pieces)
+		return WS_OK;
+	WS_FAIL_IF(ws_file_give_back(w->sink.fd, w->sink.size, WS_FILE_HEADER_BYTES), err, IO_WRITE,
+	           "%s: its file system cannot free the begin of a file: %s. Write to ext4, XFS, "
+	           "Btrfs or tmpfs",
+	           w->sink.path, strerror(errno));
+	w->pieces_from = w->sink.size;
+	return ws_trace_writer_begin_piece(w, 0, NULL, 0, err);
 }
 
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
@@ -442,7 +488,8 @@ enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, cons
 	struct ws_trace_writer *w = new_writer(opts);
 	enum ws_status status = path ? open_sink(&w->sink, fd, path, err) : WS_OK;
 
-	WS_THEN(status, begin(w, opts->base_ns, err));
+	w->has_pieces = opts->has_pieces;
+	WS_THEN(status, begin(w, err));
 	return opened(out, w, opts, status, err);
 }
 
@@ -520,9 +567,8 @@ static enum ws_status take_over(struct ws_trace_writer *w, const struct ws_trace
 		WS_FAIL_IF(b->kind == WS_KIND_INDEX, err, USAGE,
 		           "the trace has an index: it is complete and cannot be continued");
 		note_block(w, &row);
-		if (b->sequence >= w->sequence)
-			w->sequence = b->sequence + 1;
 	}
+	w->sequence = walk->next_sequence;
 	WS_FORWARD(load_dict(w, r, WS_KIND_STRING, &w->strings, err));
 	WS_FORWARD(load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, err));
 	return load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, err);
@@ -550,6 +596,7 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 			                 map.size, size);
 		WS_THEN(status, ws_trace_reader_open_mem(&r, map.data, (size_t)size, err));
 		WS_THEN(status, take_over(w, r, err));
+		w->has_pieces = header.kept_from != 0;
 		if (status != WS_OK)
 			ws_err_prefix(err, status, "cannot continue %s", path);
 	}
@@ -575,6 +622,115 @@ enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *e
 				WS_FORWARD(write_kind(w, kind, err));
 	return WS_OK;
 }
+
+/* --- pieces --- */
+
+static enum ws_status write_piece(struct ws_trace_writer *w, const struct piece *piece,
+                                  const struct ws_row_nvtx *open, size_t nopen, struct ws_err *err)
+{
+	struct ws_row_buf *list = &w->pending[WS_KIND_INDEX];
+	struct ws_row_index row = {piece->offset, WS_KIND_INDEX, 0, piece->time_ns, piece->time_ns};
+
+	/* the piece itself, then each block that follows and repeats what was written before */
+	ws_row_buf_add(list, &row);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+		for (size_t i = 0; i < w->definitions[kind].n; i++) {
+			row.kind = kind;
+			row.rows = w->definitions[kind].blocks[i].rows;
+			ws_row_buf_add(list, &row);
+		}
+	if (nopen) {
+		row.kind = WS_KIND_THREAD_EVENT;
+		row.rows = nopen;
+		ws_row_buf_add(list, &row);
+	}
+	WS_FORWARD(write_block(w, WS_KIND_INDEX, err));
+	for (int dict = 1; dict >= 0; dict--)
+		for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+			for (size_t i = 0; i < w->definitions[kind].n; i++)
+				if (w->pending[kind].def->is_dict == dict)
+					WS_FORWARD(write_rows(w, &w->definitions[kind].blocks[i],
+					                      err));
+	for (size_t i = 0; i < nopen; i++)
+		ws_row_buf_add(&w->pending[WS_KIND_NVTX], &open[i]);
+	return nopen ? write_thread_events(w, err) : WS_OK;
+}
+
+enum ws_status ws_trace_writer_begin_piece(struct ws_trace_writer *w, int64_t time_ns,
+                                           const struct ws_row_nvtx *open, size_t nopen,
+                                           struct ws_err *err)
+{
+	struct piece piece = {.time_ns = time_ns};
+	struct ws_err cause;
+
+	WS_FORWARD(ws_trace_writer_flush(w, err));
+	piece.offset = w->sink.size;
+	if (write_piece(w, &piece, open, nopen, &cause) != WS_OK)
+		return fail(w, &cause, err);
+	WS_GROW(w->pieces, w->npieces + 1, w->pieces_capacity);
+	w->pieces[w->npieces++] = piece;
+	return WS_OK;
+}
+
+enum ws_status ws_trace_writer_drop_before(struct ws_trace_writer *w, int64_t time_ns,
+                                           struct ws_err *err)
+{
+	uint8_t header[WS_FILE_HEADER_BYTES];
+	const struct piece *first = w->pieces;
+	uint64_t from;
+	size_t n = 0;
+
+	WS_FORWARD(ws_trace_writer_check_open(w, err));
+	while (n + 1 < w->npieces && w->pieces[n + 1].time_ns <= time_ns)
+		n++;
+	if (!n)
+		return WS_OK;
+	/* only whole pages are freed: also that of which an earlier call dropped a part */
+	from = first->offset - first->offset % DROP_ALIGN;
+	if (from < w->pieces_from)
+		from = w->pieces_from;
+	ws_file_header_put(header, w->base_ns, first[n].offset);
+	WS_FAIL_IF(ws_file_write_at(w->sink.fd, 0, header, sizeof(header)) ||
+	                   ws_file_give_back(w->sink.fd, from, first[n].offset - from),
+	           err, IO_WRITE, "cannot free old parts of %s: %s", w->sink.path, strerror(errno));
+	w->npieces -= n;
+	memmove(w->pieces, w->pieces + n, w->npieces * sizeof(*w->pieces));
+	return WS_OK;
+}
+
+bool ws_trace_writer_has_pieces(const struct ws_trace_writer *w)
+{
+	return w->has_pieces;
+}
+
+enum ws_status ws_trace_writer_copy(struct ws_trace_writer *w, const struct ws_trace_reader *from,
+                                    struct ws_err *err)
+{
+	const struct ws_walk *walk = &from->walk;
+
+	WS_FORWARD(ws_trace_writer_flush(w, err));
+	for (size_t i = 0; i < walk->nblocks; i++) {
+		const struct ws_block_info *b = &walk->blocks[i];
+		const struct ws_row_index row = {w->sink.size, b->kind, b->rows, b->time_min_ns,
+		                                 b->time_max_ns};
+		uint8_t head[WS_BLOCK_HEADER_BYTES];
+		struct ws_block_header header;
+
+		if (b->kind == WS_KIND_SCHEMA || b->kind == WS_KIND_INDEX)
+			continue;
+		WS_FORWARD(ws_block_header_get(walk->data + b->offset, b->size, b->offset, &header,
+		                               err));
+		header.sequence = w->sequence++;
+		ws_block_header_put(head, &header);
+		WS_FORWARD(append(&w->sink, head, sizeof(head), err));
+		WS_FORWARD(append(&w->sink, walk->data + b->offset + sizeof(head),
+		                  b->size - sizeof(head), err));
+		note_block(w, &row);
+	}
+	return WS_OK;
+}
+
+/* --- the end --- */
 
 enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
                                           size_t n, struct ws_err *err)
@@ -654,5 +810,11 @@ void ws_trace_writer_free(struct ws_trace_writer *w)
 	ws_buf_free(&w->sink.mem);
 	free(w->config_lanes);
 	free(w->blocks);
+	free(w->pieces);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		for (size_t i = 0; i < w->definitions[kind].n; i++)
+			ws_row_buf_free(&w->definitions[kind].blocks[i]);
+		free(w->definitions[kind].blocks);
+	}
 	free(w);
 }

@@ -9,6 +9,7 @@
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
 
+struct ws_trace_reader;
 struct ws_trace_writer;
 
 struct ws_trace_writer_opts {
@@ -19,6 +20,8 @@ struct ws_trace_writer_opts {
 	/* Round begin and end of api rows and the time of nvtx rows to multiples of this, 0 = do
 	 * not: the lower digits are lost, and the trace is smaller. */
 	uint32_t cpu_time_quantum_ns;
+	/* Write pieces, the oldest of which can be dropped: a flight recording. Not into memory. */
+	bool has_pieces;
 };
 
 /* Writes the file header and schema to an open file, for which the writer gets its own descriptor.
@@ -70,6 +73,23 @@ enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, 
 enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Write every unfinished block (dictionaries first), so that the file holds all rows added. */
 enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);
+/*
+ * Of a file with pieces: begin the next one. It repeats all definitions so far and the pushes and
+ * starts of ranges that are open, so that a reader needs no piece before it.
+ */
+enum ws_status ws_trace_writer_begin_piece(struct ws_trace_writer *w, int64_t time_ns,
+                                           const struct ws_row_nvtx *open, size_t nopen,
+                                           struct ws_err *err);
+/*
+ * Drop the pieces that end before time_ns, and return their disk space. Call it only if the newest
+ * piece is part of the file that a later ws_trace_writer_resume() is to continue.
+ */
+enum ws_status ws_trace_writer_drop_before(struct ws_trace_writer *w, int64_t time_ns,
+                                           struct ws_err *err);
+bool ws_trace_writer_has_pieces(const struct ws_trace_writer *w);
+/* Append the blocks of an open trace with the same base time as they are stored. */
+enum ws_status ws_trace_writer_copy(struct ws_trace_writer *w, const struct ws_trace_reader *from,
+                                    struct ws_err *err);
 /* Bytes of the file that are whole blocks. */
 uint64_t ws_trace_writer_size(const struct ws_trace_writer *w);
 /* Rows of events (ws_kind_is_event) that could not be written. */

@@ -318,6 +318,32 @@ void ws_drain_make_repeatable(struct ws_drain *d)
 	d->is_repeatable = 1;
 }
 
+/* --- pieces --- */
+
+void ws_drain_watch(struct ws_drain *d)
+{
+	d->watch.is_watching = true;
+}
+
+void ws_drain_begin_piece(struct ws_drain *d)
+{
+	struct ws_row_nvtx *open = ws_xarray(WS_MAX_BLOCK_ROWS, sizeof(*open));
+	size_t n = 0;
+
+	for (size_t t = 0; t <= d->nthreads; t++) {
+		const struct ws_open_ranges *list =
+		        t < d->nthreads ? &d->threads[t].open : &d->watch.starts;
+
+		for (size_t i = 0; i < list->n && n < WS_MAX_BLOCK_ROWS; i++)
+			open[n++] = list->rows[i];
+	}
+	/* ws_drain_error() returns an error */
+	(void)ws_trace_writer_begin_piece(d->writer, ws_drain_now_ns(d) - d->seg->base_ns, open, n,
+	                                  NULL);
+	free(open);
+	ws_drain_commit(d);
+}
+
 /* --- statistics --- */
 
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause)

@@ -50,6 +50,20 @@ void ws_drain_commit(struct ws_drain *d);
  */
 void ws_drain_make_repeatable(struct ws_drain *d);
 
+/*
+ * For a flight recording: from the begin, watch which ranges are open; and begin the next piece of
+ * the trace with them, and commit it.
+ */
+void ws_drain_watch(struct ws_drain *d);
+void ws_drain_begin_piece(struct ws_drain *d);
+/* A step: a range of the first thread that has one. */
+struct ws_drain_step {
+	uint64_t number; /* from 0 */
+	int64_t start_ns, dur_ns;
+};
+/* The next step that ended while the watch was on. False: none has since the last call. */
+bool ws_drain_take_step(struct ws_drain *d, struct ws_drain_step *out);
+
 /* Adds a clock row and the present value of every loss counter: the statistics block. */
 void ws_drain_statistics(struct ws_drain *d);
 /* Writes the final counters when the disk is full, in file space reserved for that. */

@@ -144,6 +144,100 @@ static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *know
 
 /* --- NVTX events --- */
 
+/* --- open ranges, for a flight recording --- */
+
+static void forget_range(struct ws_open_ranges *list, size_t i)
+{
+	list->n--;
+	memmove(list->rows + i, list->rows + i + 1, (list->n - i) * sizeof(*list->rows));
+}
+
+/* The text of an event's message. */
+static struct ws_bytes message_text(const struct ws_drain *d, const struct event *ev)
+{
+	const uint64_t at = (uint64_t)(ev->rec.string - 1) * 8;
+	const uint8_t *def = ws_seg_defs(d->seg) + at;
+	struct ws_def_head head;
+
+	if (!ev->rec.string)
+		return ev->text;
+	memcpy(&head, def, sizeof(head)); /* the caller has found the string */
+	if (head.body_size > d->seg->defs_size - at - sizeof(head))
+		head.body_size = 0;
+	return (struct ws_bytes){def + sizeof(head), head.body_size};
+}
+
+/* Of programs that report/model/ranges.c knows, too. */
+static bool is_step(struct ws_bytes text)
+{
+	static const char pytorch[] = "ProfilerStep#";
+
+	return ws_bytes_is(text, "step") || ws_bytes_is(text, "[pl][profile]run_training_batch") ||
+	       (text.len >= sizeof(pytorch) && !memcmp(text.ptr, pytorch, sizeof(pytorch) - 1));
+}
+
+/* The steps of the first thread that has one. */
+static void watch_step(struct ws_drain *d, const struct ws_row_nvtx *row, const struct event *ev)
+{
+	struct ws_watch *w = &d->watch;
+
+	if (row->type == WS_NVTX_PUSH && (!w->leader || w->leader == row->thread) &&
+	    is_step(message_text(d, ev))) {
+		w->leader = row->thread;
+		w->step_start_ns = row->time_ns;
+	}
+}
+
+static void watch_end(struct ws_watch *w, const struct ws_row_nvtx *begin, int64_t end_ns)
+{
+	if (begin->thread != w->leader || begin->time_ns != w->step_start_ns ||
+	    begin->type != WS_NVTX_PUSH)
+		return;
+	if (w->ntaken == w->nended)
+		w->ntaken = w->nended = 0;
+	WS_GROW(w->steps, w->nended + 1, w->capacity);
+	w->steps[w->nended++] =
+	        (struct ws_drain_step){w->nsteps++, begin->time_ns, end_ns - begin->time_ns};
+	w->step_start_ns = INT64_MIN;
+}
+
+bool ws_drain_take_step(struct ws_drain *d, struct ws_drain_step *out)
+{
+	struct ws_watch *w = &d->watch;
+
+	if (w->ntaken == w->nended)
+		return false;
+	*out = w->steps[w->ntaken++];
+	return true;
+}
+
+/* An event was written: keep the list of open ranges. */
+static void watch(struct ws_drain *d, const struct ws_row_nvtx *row, const struct event *ev)
+{
+	const bool is_start = row->type == WS_NVTX_START || row->type == WS_NVTX_END;
+	struct ws_drain_thread *thread = ws_drain_thread(d, row->thread);
+	struct ws_open_ranges *list = is_start ? &d->watch.starts : &thread->open;
+
+	if (!d->watch.is_watching || row->type == WS_NVTX_MARK)
+		return;
+	if (row->type == WS_NVTX_PUSH || row->type == WS_NVTX_START) {
+		/* more open ranges are an error of the program: their ends remain without begin */
+		if (list->n == WS_WATCH_MAX_OPEN)
+			return;
+		WS_GROW(list->rows, list->n + 1, list->capacity);
+		list->rows[list->n++] = *row;
+		watch_step(d, row, ev);
+		return;
+	}
+	for (size_t i = list->n; i--;)
+		if (is_start ? list->rows[i].range == row->range
+		             : list->rows[i].domain == row->domain) {
+			watch_end(&d->watch, &list->rows[i], row->time_ns);
+			forget_range(list, i);
+			return;
+		}
+}
+
 static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 {
 	static const uint8_t types[] = {
@@ -167,6 +261,7 @@ static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev
 		return 0;
 	row.payload = payload_id(d, ev);
 	ws_drain_add(d, WS_KIND_NVTX, &row);
+	watch(d, &row, ev);
 	if (row.type == WS_NVTX_PUSH || row.type == WS_NVTX_START)
 		d->counts.ranges++;
 	else if (row.type == WS_NVTX_MARK)
@@ -436,6 +531,10 @@ void ws_filter_release(struct ws_drain *d)
 
 	for (size_t i = 0; i < d->nthreads; i++)
 		release(&d->threads[i].held);
+	for (size_t i = 0; i < d->nthreads; i++)
+		free(d->threads[i].open.rows);
+	free(d->watch.starts.rows);
+	free(d->watch.steps);
 	release(&f->starts);
 	free(f->inside_calls);
 	free(f->outside_calls);

@@ -64,6 +64,26 @@ struct ws_capture_filter {
 	uint64_t *inside_calls, *outside_calls; /* by correlation id */
 };
 
+/* --- the watch of a flight recording --- */
+
+#define WS_WATCH_MAX_OPEN 4096 /* open ranges of a thread, and of the process */
+
+/* Pushes or starts that have not ended, in the order of their times. */
+struct ws_open_ranges {
+	struct ws_row_nvtx *rows;
+	size_t n, capacity;
+};
+
+struct ws_watch {
+	bool is_watching;
+	struct ws_open_ranges starts; /* pushes are in their threads */
+	uint64_t leader;              /* thread of the steps; 0: none yet */
+	int64_t step_start_ns;        /* of the step that is open; INT64_MIN: none */
+	uint64_t nsteps;
+	struct ws_drain_step *steps; /* ended, not yet taken */
+	size_t nended, ntaken, capacity;
+};
+
 /* --- the drain --- */
 
 #define WS_DRAIN_LAUNCH_SCHEMAS 16
@@ -81,6 +101,7 @@ struct ws_drain_thread {
 	uint64_t id, pid, tid;
 	/* open pushes that were outside the window until now, in their order */
 	struct ws_held_records held;
+	struct ws_open_ranges open; /* if the watch is on: all that are written */
 	int64_t last_node_ns; /* when it made its last node of a graph; 0: it made none */
 };
 
@@ -138,6 +159,7 @@ struct ws_drain {
 
 	struct ws_activity *activity;
 	struct ws_capture_filter filter;
+	struct ws_watch watch;
 	uint8_t *scratch; /* a record that wraps around the end of its ring */
 	struct ws_drain_counts counts;
 };

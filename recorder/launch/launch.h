@@ -294,6 +294,10 @@ struct ws_record_opts {
 	struct ws_seg_capture capture;
 	struct ws_seg_window window; /* begin_ns is set when the program starts */
 	int64_t delay_ns;            /* time until the window begins */
+	int64_t keep_ns;   /* flight recording: span that is kept; 0: everything is kept */
+	double slow_factor; /* a step that takes longer than this times the median is slow; 0: none
+	                     */
+	bool dumps_on_signal;
 	uint64_t max_size; /* recording stops at this size of the trace in bytes; 0: no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
@@ -470,6 +474,23 @@ unsigned ws_missing_pages(void);
  * has one per attached process.
  */
 
+/* Why a copy of a flight recording is made. */
+struct ws_flight_reason {
+	char trigger[64];          /* step, signal, exit 1 …; empty: none */
+	struct ws_drain_step step; /* the longest slow one */
+	int64_t median_ns;         /* of the steps before it */
+	unsigned nslow, nafter;    /* slow steps; steps that ended after the last one */
+	int64_t last_ns;           /* when the last trigger came, CLOCK_MONOTONIC */
+};
+
+#define WS_FLIGHT_STEPS 101 /* the median is that of so many steps */
+struct ws_flight {
+	int64_t lengths_ns[WS_FLIGHT_STEPS];
+	uint64_t nlengths;
+	struct ws_flight_reason reason; /* of the next copy */
+	unsigned ncopies;
+};
+
 struct ws_process {
 	const struct ws_record_opts *opts;
 	struct ws_segment_file file; /* seg is NULL after everything was released */
@@ -494,6 +515,8 @@ struct ws_process {
 	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
 	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
+	int64_t next_piece_ns;                      /* of a flight recording; else 0 */
+	struct ws_flight flight;
 	uint32_t warned; /* bits of enum ws_gpu_stop already reported to the user */
 	struct {
 		int64_t at_ns;  /* of `steps` */
@@ -571,6 +594,24 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 /* Closes segment and trace, and removes the segment's file unless it is to be kept. Legal twice. */
 void ws_process_close(struct ws_process *p, int keep_segment);
 void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
+
+/* --- a flight recording --- */
+
+/*
+ * The unfinished trace of a flight recording has pieces, of which the oldest are dropped. A copy of
+ * those that are kept is a trace.
+ */
+
+/* Begins a piece and drops old ones when that is due. now_ns: CLOCK_MONOTONIC. */
+void ws_flight_step(struct ws_process *p, const struct ws_trace_writer_opts *opts, int64_t now_ns);
+/* What is kept becomes a trace of its own, a little later. word: see struct ws_flight_reason. */
+void ws_flight_trigger(struct ws_process *p, const char *word);
+/* The name, in the trace's folder, of unfinished copy n of the trace. */
+void ws_flight_copy_name(const struct ws_process *p, unsigned n, char out[PATH_MAX]);
+/* Writes that copy, with the reason: everything that was committed and kept. *size: its bytes. */
+enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
+                              const struct ws_trace_writer_opts *opts, uint64_t *size,
+                              struct ws_err *err);
 
 /* Prints a line for the user on stderr; without full stop and newline. */
 void ws_record_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

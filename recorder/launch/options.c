@@ -1,5 +1,6 @@
 #include "recorder/launch/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #define MAX_SAMPLE_MS     60000
 /* Finds a difference of 1.2 times the scatter of pairs nearly always: docs/dev/referee.md. */
 #define DEFAULT_PAIRS        40
+#define LEAST_KEPT_NS        100000000
 #define PROFILER_RANGE       "cudaProfilerApi"
 
 /* Option values that are converted before use. */
@@ -29,12 +31,13 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns, calibrate;
 	int api, graph_level, hw_trace, library_ranges, pytorch;
+	struct ws_opt_texts triggers;
 	bool kernels_only, has_library_ranges, has_pytorch, standby;
 };
 
 #define IN_PROVENANCE 1 /* tag: the option is stored in the trace */
 
-enum { MAX_OPTIONS = 48 };
+enum { MAX_OPTIONS = 52 };
 
 /* Number of entries. */
 static size_t make_table(struct ws_record_command *cmd, struct given *g,
@@ -191,12 +194,35 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	WS_FAIL_IF(g.calibrate && g.capture_range, err, USAGE,
 	           "--calibrate and --capture-range exclude each other");
 	r->capture.standby = g.standby;
+	r->capture.keeps = r->keep_ns != 0;
 	WS_FAIL_IF(g.standby &&
 	                   (g.calibrate || g.capture_range || r->delay_ns || r->window.duration_ns),
 	           err, USAGE,
 	           "--standby excludes --calibrate, --capture-range, --delay and --duration: "
 	           "`warpsheet ctl` says when to record");
 	WS_FAIL_IF(r->job && !g.standby, err, USAGE, "--job needs --standby");
+	WS_FAIL_IF(r->keep_ns && r->keep_ns < LEAST_KEPT_NS, err, USAGE,
+	           "--keep needs at least 0.1 s");
+	WS_FAIL_IF(r->keep_ns && r->max_size, err, USAGE,
+	           "--keep and --max-size exclude each other");
+	WS_FAIL_IF(r->keep_ns && (g.standby || cmd->ab || cmd->has_repeat), err, USAGE,
+	           "--keep excludes --standby, --ab and --repeat");
+	WS_FAIL_IF(g.triggers.n && !r->keep_ns, err, USAGE, "--when needs --keep");
+	for (size_t i = 0; i < g.triggers.n; i++) {
+		const char *when = g.triggers.text[i];
+		int end = 0;
+
+		if (!strcmp(when, "signal")) {
+			r->dumps_on_signal = true;
+			continue;
+		}
+		WS_FAIL_IF(
+		        sscanf(when, "step > %lfx median%n", &r->slow_factor, &end) != 1 || !end ||
+		                when[end] || !(r->slow_factor > 1),
+		        err, USAGE,
+		        "--when %s: write 'step > 1.5x median', with a factor above 1, or signal",
+		        when);
+	}
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

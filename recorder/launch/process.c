@@ -67,10 +67,11 @@ static enum ws_status begin_trace(struct ws_process *p, const char *program, cha
                                   struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
-	const struct ws_trace_writer_opts opts = writer_opts(p);
+	struct ws_trace_writer_opts opts = writer_opts(p);
 	enum ws_status status;
 	int fd;
 
+	opts.has_pieces = p->opts->keep_ns != 0;
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
 	WS_FORWARD(ws_own_file_create(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
@@ -83,6 +84,10 @@ static enum ws_status begin_trace(struct ws_process *p, const char *program, cha
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
 	ws_seg_set_process(&seg->launcher, ws_proc_self());
 	p->drain = ws_drain_new(seg, p->writer);
+	if (opts.has_pieces) {
+		ws_drain_watch(p->drain);
+		p->next_piece_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	}
 	p->result.masked = ws_provenance_begin(p->drain, p->opts, program, arguments, seg);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
@@ -323,17 +328,21 @@ static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
 	return WS_OK;
 }
 
-static void take_name(struct ws_process *p, char *path)
+/* from: the whole trace, or a copy that replaces it. */
+static void take_name(struct ws_process *p, const char *from, char *path)
 {
 	struct ws_seg_header *seg = p->file.seg;
+	const bool is_copy = strcmp(from, p->trace) != 0 && strcmp(path, p->trace) != 0;
 
 	/* if we are killed in between, both names exist */
 	memcpy(seg->renamed_path, path, strlen(path) + 1);
-	if (renameat(p->folder, ws_path_name(p->trace), p->folder, ws_path_name(path))) {
-		ws_record_notice("cannot rename %s to %s: %s", p->trace, path, strerror(errno));
+	if (renameat(p->folder, ws_path_name(from), p->folder, ws_path_name(path))) {
+		ws_record_notice("cannot rename %s to %s: %s", from, path, strerror(errno));
 		free(path);
 		return;
 	}
+	if (is_copy)
+		unlinkat(p->folder, ws_path_name(p->trace), 0);
 	memcpy(seg->trace_path, path, strlen(path) + 1);
 	seg->renamed_path[0] = 0;
 	free(p->trace);
@@ -365,10 +374,11 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	if (ws_process_pid(p))
 		ws_provenance_process(p->drain, env);
 	/* an existing file may be better than our result */
-	if (copy && strcmp(path, p->trace) != 0 && ws_trace_path_exists(p->folder, path))
+	if (copy && strcmp(path, p->trace) != 0 &&
+	    (ws_trace_writer_has_pieces(p->writer) || ws_trace_path_exists(p->folder, path)))
 		p->final = copy;
 	else if (copy)
-		take_name(p, copy);
+		take_name(p, p->trace, copy);
 	if (lock >= 0)
 		close(lock);
 	if (!copy || p->final)
@@ -404,12 +414,6 @@ static void tell_missing_pages(struct ws_process *p)
 	p->is_cut |= n != 0;
 }
 
-/* `warpsheet ctl dump`: writes what is kept of this process. */
-static void ws_recording_dump(struct ws_process *p)
-{
-	ws_record_notice("process %u keeps nothing to dump", (unsigned)ws_process_pid(p));
-}
-
 uint64_t ws_process_step(struct ws_process *p)
 {
 	const struct ws_seg_window *window = &p->file.seg->plan.window;
@@ -433,7 +437,7 @@ uint64_t ws_process_step(struct ws_process *p)
 		warn_of_gpu(p);
 	if (p->dumps != atomic_load(&standby->dumps) && p->file.seg->capture.keeps) {
 		p->dumps = atomic_load(&standby->dumps);
-		ws_recording_dump(p);
+		ws_flight_trigger(p, "ctl");
 	}
 	/* for `warpsheet ctl status` */
 	for (int i = 0; n && i < WS_DROPPED_COUNT; i++)
@@ -448,6 +452,11 @@ uint64_t ws_process_step(struct ws_process *p)
 	if (now >= p->next_statistics_ns) {
 		ws_drain_statistics(p->drain);
 		p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
+	}
+	if (p->next_piece_ns) {
+		const struct ws_trace_writer_opts opts = writer_opts(p);
+
+		ws_flight_step(p, &opts, now);
 	}
 	if (now >= p->next_commit_ns) {
 		ws_drain_commit(p->drain);
@@ -468,6 +477,8 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	struct ws_trace_result *result = &p->result;
 	enum ws_status status;
 	struct ws_seg_header *seg = p->file.seg;
+	const struct ws_trace_writer_opts opts = writer_opts(p);
+	char whole[PATH_MAX]; /* the closed trace */
 
 	if (!ws_drain_flag(p->drain, WS_COMMIT_ENDED)) {
 		ws_drain_last_pass(p->drain);
@@ -488,7 +499,26 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	warn_of_gpu(p);
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);
-	status = ws_trace_writer_close(p->writer, err);
+	result->file_size = ws_trace_writer_size(p->writer);
+	snprintf(whole, sizeof(whole), "%s", p->trace);
+	if (!ws_trace_writer_has_pieces(p->writer)) {
+		status = ws_trace_writer_close(p->writer, err);
+		result->file_size = ws_trace_writer_size(p->writer);
+	} else {
+		char word[32];
+
+		snprintf(word, sizeof(word), "%s %d",
+		         end && end->how == WS_END_SIGNALED ? "signal" : "exit",
+		         end ? (int)end->code : 0);
+		if (end && end->code && end->how != WS_END_UNKNOWN)
+			ws_flight_trigger(p, word);
+		status = ws_drain_error(p->drain, err);
+		WS_THEN(status, ws_flight_copy(p, 0, &opts, &result->file_size, err));
+		if (status == WS_OK) {
+			ws_flight_copy_name(p, 0, whole);
+			p->final = p->final ? p->final : ws_xstrdup(p->trace);
+		}
+	}
 	if (p->final && status == WS_OK) {
 		/* Replaces the file that existed before this recording, unless another recording
 		 * did so first. */
@@ -498,7 +528,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 
 		snprintf(path, sizeof(path), "%s", p->final);
 		if (choose_name(p, 0, NULL, path, &own) == WS_OK)
-			take_name(p, ws_xstrdup(path));
+			take_name(p, whole, ws_xstrdup(path));
 		else
 			ws_record_notice("%s; the trace is %s", own.text, p->trace);
 		free(p->final);
@@ -514,7 +544,6 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	result->path = p->trace;
 	result->pid = ws_process_pid(p);
 	result->counts = ws_drain_counts(p->drain);
-	result->file_size = ws_trace_writer_size(p->writer);
 	for (int i = 0; i < WS_DROPPED_COUNT; i++)
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_dropped)i);
 	result->noutside = atomic_load(&p->file.seg->control.noutside);

@@ -504,10 +504,15 @@ static void run_loop(struct session *s)
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n, from_kernel = 0;
-		const uint64_t signals = read_signals(s, &from_kernel);
+		uint64_t signals = read_signals(s, &from_kernel);
 		const char *segment;
 		int64_t now, for_ns;
 
+		if (s->opts->dumps_on_signal && signals & SIGNAL_BIT(SIGUSR2)) {
+			signals &= ~SIGNAL_BIT(SIGUSR2);
+			for (size_t i = 0; i < s->nprocesses; i++)
+				ws_flight_trigger(s->processes[i], "signal");
+		}
 		if (signals && s->child)
 			pass_on(s, signals, from_kernel);
 		else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
@@ -810,6 +815,8 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	struct ws_seg_header *seg;
 
 	WS_FORWARD(first_path(s, path, &is_settled, err));
+	WS_FAIL_IF(is_settled && opts->keep_ns, err, USAGE,
+	           "--keep cannot write to %s: it needs a regular file", path);
 	WS_FORWARD(make_segment(opts, path, &file, err));
 	if (!is_settled) {
 		snprintf(path + strlen(path), 64, ".%s.part",
@@ -1076,6 +1083,9 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, &result->found, err));
 	if (status == WS_OK && first) {
 		first->is_settled |= opts->output != NULL;
+		/* a flight recording ends here: what a program that runs on does later would push
+		 * out what was kept */
+		s.stop = ws_trace_writer_has_pieces(first->writer);
 		add_process(&s, first);
 		run_loop(&s);
 		status = finish_session(&s, result, err);

@@ -55,6 +55,8 @@ int ws_file_copy_handle(int fd, bool is_to_write);
 /* Reserves disk space for later writes without changing the file's size. EOPNOTSUPP: the system
  * cannot do that. */
 int ws_file_reserve(int fd, uint64_t at, uint64_t bytes);
+/* Returns the disk space of these bytes, which then read as zeros. EOPNOTSUPP: as above. */
+int ws_file_give_back(int fd, uint64_t at, uint64_t bytes);
 int ws_file_sync(int fd);
 /* Write bytes that are there already again; the place of the next write may change. */
 int ws_file_write_at(int fd, uint64_t at, const void *bytes, size_t n);

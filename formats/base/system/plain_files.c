@@ -196,6 +196,11 @@ int ws_file_reserve(int fd, uint64_t from, uint64_t bytes)
 	return -1;
 }
 
+int ws_file_give_back(int fd, uint64_t from, uint64_t bytes)
+{
+	return ws_file_reserve(fd, from, bytes);
+}
+
 int ws_file_sync(int fd)
 {
 #ifdef _WIN32

@@ -77,20 +77,31 @@ int ws_file_copy_handle(int fd, bool is_to_write)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-int ws_file_reserve(int fd, uint64_t from, uint64_t bytes)
+static int allocate(int fd, bool is_to_punch, uint64_t from, uint64_t bytes)
 {
 #ifdef WS_SYSTEM_LINUX
+	const int mode = FALLOC_FL_KEEP_SIZE | (is_to_punch ? FALLOC_FL_PUNCH_HOLE : 0);
 	int result;
 
 	do
-		result = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+		result = fallocate(fd, mode, (off_t)from, (off_t)bytes);
 	while (result && errno == EINTR);
 	return result;
 #else
-	(void)fd, (void)from, (void)bytes;
+	(void)fd, (void)is_to_punch, (void)from, (void)bytes;
 	errno = EOPNOTSUPP;
 	return -1;
 #endif
+}
+
+int ws_file_reserve(int fd, uint64_t from, uint64_t bytes)
+{
+	return allocate(fd, false, from, bytes);
+}
+
+int ws_file_give_back(int fd, uint64_t from, uint64_t bytes)
+{
+	return allocate(fd, true, from, bytes);
 }
 
 int ws_file_sync(int fd)
@@ -100,7 +111,17 @@ int ws_file_sync(int fd)
 
 int ws_file_write_at(int fd, uint64_t from, const void *bytes, size_t n)
 {
-	return pwrite(fd, bytes, n, (off_t)from) == (ssize_t)n ? 0 : -1;
+	/* Linux appends whatever the offset if the file was opened for that */
+	const int flags = fcntl(fd, F_GETFL);
+	const bool appends = flags >= 0 && flags & O_APPEND;
+	ssize_t written;
+
+	if (appends && fcntl(fd, F_SETFL, flags & ~O_APPEND))
+		return -1;
+	written = pwrite(fd, bytes, n, (off_t)from);
+	if (appends && fcntl(fd, F_SETFL, flags))
+		return -1;
+	return written == (ssize_t)n ? 0 : -1;
 }
 
 void ws_file_path(int fd, int folder, const char *name, char *path, size_t size)

@@ -122,7 +122,7 @@ static struct ws_sample make_with_schema(const struct ws_row_buf *rows)
 	ws_block_encode(&encoder, rows, 0, &block, &header);
 	s.size = WS_FILE_HEADER_BYTES + block.len;
 	s.data = malloc(s.size);
-	ws_file_header_put(s.data, 0);
+	ws_file_header_put(s.data, 0, 0);
 	memcpy(s.data + WS_FILE_HEADER_BYTES, block.data, block.len);
 	ws_block_encoder_free(&encoder);
 	ws_buf_free(&block);

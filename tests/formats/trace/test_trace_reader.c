@@ -530,7 +530,7 @@ Test(trace_reader, a_file_of_bodies_inside_each_other_is_read_in_a_moment)
 	struct ws_trace_reader *r;
 
 	cr_assert(zero(int, setrlimit(RLIMIT_CPU, &limit)));
-	ws_file_header_put(s.data, 0);
+	ws_file_header_put(s.data, 0, 0);
 	for (size_t i = 1; i < n; i++) {
 		struct ws_block_header h = {.kind = WS_KIND_META, .ncolumns = 2, .rows = 1};
 

@@ -1,0 +1,25 @@
+# The flight recorder: only the last seconds are kept, docs/dev/recorder.md, 12. Steps take 10 ms or more each.
+# shellcheck source=tests/cli/record/victim.inc
+. "$(dirname "$0")/victim.inc"
+steps="python3 $(dirname "$0")/../../recorder/record/steps.py"
+
+show() { # whether the begin was dropped, the end is there, and all paths are true
+	ls
+	warpsheet check "$1" | sed 's/: .*, closed/: closed/'
+	ask "$1" "SELECT CASE WHEN count(*) BETWEEN 1 AND 150 THEN 'some' ELSE count(*) END || ' of 201 kernels' FROM kernel_record" 1
+	ask "$1" "SELECT path, CASE WHEN instances > 1 THEN 'several' ELSE instances END FROM path ORDER BY path"
+	ask "$1" "SELECT count(*) || ' kernel last' FROM kernel WHERE name = 'last'" 1
+}
+
+echo '# a run of 2 s, of which at least 0.3 s are kept'
+warpsheet-record --keep 0.3s -o t.wtrace -- $steps 200:10 name:last 1:10 2>/dev/null
+show t.wtrace
+echo '# all of a shorter run'
+rm t.wtrace
+warpsheet-record --keep 60 -o t.wtrace -- $steps 5:1 2>said
+said
+ask t.wtrace "SELECT path, instances FROM path ORDER BY path"
+echo '# what does not go together'
+warpsheet-record --keep 0.01 -o t.wtrace -- $steps 5:1
+warpsheet-record --keep 1 --max-size 1M -o t.wtrace -- $steps 5:1
+warpsheet-record --keep 1 -o /dev/null -- $steps 5:1

@@ -1,0 +1,35 @@
+# Traces that the flight recorder writes while the program runs, docs/dev/recorder.md, 12. Steps take 50 ms; planted ones
+# 1.5 s, and one that takes over 1 s is slow.
+# shellcheck source=tests/cli/record/victim.inc
+. "$(dirname "$0")/victim.inc"
+steps="python3 $(dirname "$0")/../../recorder/record/steps.py"
+
+show() { # the reason, and whether two steps before the slow one are there, and it
+	for trace in t*.wtrace; do
+		echo "$trace: $(warpsheet info "$trace" | sed -n 's/^  flight\.\(trigger\|step\|slow_steps\)  *\(.*\)/\1 \2/p' | paste -sd' ')"
+		warpsheet check "$trace" | grep -v ', closed; whole$' || :
+		start=$(warpsheet info "$trace" | sed -n 's/^  flight\.step_start_ns *//p')
+		[ -z "$start" ] || ask "$trace" "SELECT CASE WHEN sum(time_ns < $start) >= 2 THEN 'steps before, ' ELSE 'none, ' END ||
+			sum(time_ns = $start) || ' slow' FROM nvtx_record WHERE type = 'push' AND name = 'step'" 1
+	done
+	rm t*.wtrace
+}
+
+echo '# each planted step has a trace; the run ends well'
+warpsheet-record --keep 4 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 12:50 1:50:1500 40:50 1:50:1500 20:50 2>/dev/null
+show
+echo '# two slow steps close to each other; then a bad end'
+warpsheet-record --keep 4 --flush-interval 500 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:1500 1:50:2500 30:50 kill 2>/dev/null
+show
+echo '# a slow step at the very end is in the last trace'
+warpsheet-record --keep 4 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:1500 exit:3 2>/dev/null
+show
+echo '# a signal, which the program does not get'
+warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
+show
+echo '# wrong words'
+for when in step 'step > 1x median' 'step > 2x mean' never; do
+	warpsheet-record --keep 1 --when "$when" -o t.wtrace -- $steps 1:1 2>&1
+done
+warpsheet-record --when signal -o t.wtrace -- $steps 1:1 2>&1
+:

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""A program of steps that uses NVTX as a module of its own does: ranges `step` inside `epoch`, in each a range
+`load` and a CPU kernel `work`. Usage: steps.py SPEC...
+
+N:MS       N steps; the kernel of each takes MS milliseconds
+N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
+name:TEXT  kernels are called TEXT from here on, not `work`
+exit:CODE  end now; kill: by SIGKILL; usr2: sends SIGUSR2 to the recorder
+"""
+import ctypes
+import os
+import signal
+import sys
+import time
+
+CALLBACKS, CORE, CORE2 = 1, 1, 5
+Function = ctypes.c_void_p
+SIZE = 16
+tables = {module: (Function * SIZE)() for module in (CORE, CORE2)}
+places = {module: (ctypes.POINTER(Function) * SIZE)(*[
+    ctypes.cast(ctypes.addressof(table) + 8 * i, ctypes.POINTER(Function)) for i in range(SIZE)])
+    for module, table in tables.items()}
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
+def module_table(module, table, size):
+    if module not in places:
+        return 0
+    table[0] = ctypes.addressof(places[module])
+    size[0] = SIZE
+    return 1
+
+
+class Callbacks(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("get", ctypes.c_void_p)]
+
+
+class Event(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint16), ("size", ctypes.c_uint16), ("category", ctypes.c_uint32),
+                ("color_type", ctypes.c_int32), ("color", ctypes.c_uint32), ("payload_type", ctypes.c_int32),
+                ("reserved", ctypes.c_int32), ("payload", ctypes.c_uint64), ("message_type", ctypes.c_int32),
+                ("message", ctypes.c_char_p)]
+
+
+callbacks = Callbacks(ctypes.sizeof(Callbacks), ctypes.cast(module_table, ctypes.c_void_p))
+export_table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
+    lambda which: ctypes.addressof(callbacks) if which == CALLBACKS else None)
+if not ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"]).InitializeInjectionNvtx2(export_table):
+    sys.exit("the recorder does not answer")
+
+
+def function(module, number, result, *arguments):
+    return ctypes.CFUNCTYPE(result, *arguments)(tables[module][number])
+
+
+push = function(CORE, 9, ctypes.c_int, ctypes.c_char_p)
+pop = function(CORE, 11, ctypes.c_int)
+domain_push = function(CORE2, 4, ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Event))
+domain_pop = function(CORE2, 5, ctypes.c_int, ctypes.c_void_p)
+cpu = function(CORE2, 12, ctypes.c_void_p, ctypes.c_char_p)(b"warpsheet.cpu")
+
+
+def kernel(name, seconds):
+    domain_push(cpu, Event(version=3, size=ctypes.sizeof(Event), message_type=1, message=name))
+    time.sleep(seconds)
+    domain_pop(cpu)
+
+
+push(b"epoch")
+name = "work"
+for spec in sys.argv[1:]:
+    what, _, rest = spec.partition(":")
+    if what == "name":
+        name = rest
+        continue
+    if what == "exit":
+        sys.exit(int(rest))
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "usr2":
+        os.kill(os.getppid(), signal.SIGUSR2)
+        continue
+    work, _, load = rest.partition(":")
+    for _ in range(int(what)):
+        push(b"step")
+        push(b"load")
+        time.sleep(float(load or 0) / 1e3)
+        pop()
+        kernel(name.encode(), float(work) / 1e3)
+        pop()
+pop()
