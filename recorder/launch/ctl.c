@@ -807,7 +807,7 @@ static enum ws_status choose(const struct search *s, const char *pid, const stru
 	return WS_OK;
 }
 
-/* The launcher writes what it keeps: ws_recording_dump(). */
+/* The launcher writes what it keeps: ws_flight_trigger(). */
 static int dump(const struct search *s, const struct found *of)
 {
 	struct ws_err err = {0};

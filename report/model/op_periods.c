@@ -398,10 +398,14 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
 	WS_NEW(&m->arena, m->op_periods, t.rows + 1);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+	for (uint64_t i = 0; i < t.rows; i++) {
 		const int64_t from_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
 		const uint64_t calibration = ws_value(&t, WS_COL_op_period_calibration, i);
+
+		status = ws_check_time(from_ns, dur_ns, "period", i, err);
+		if (status != WS_OK)
+			break;
 		const struct ws_op_period period = {
 		        .start_ns = from_ns,
 		        .end_ns = from_ns + (dur_ns < 0 ? 0 : dur_ns),
@@ -411,7 +415,6 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		        .is_unrecorded = calibration == WS_CALIBRATION_UNRECORDED,
 		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0)};
 
-		status = ws_check_time(from_ns, dur_ns, "period", i, err);
 		/* a step that is a range is no period of a framework */
 		if (calibration == WS_CALIBRATION_NONE || period.marks)
 			m->op_periods[m->nop_periods++] = period;
@@ -490,7 +493,8 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		if (p->source == WS_NONE)
 			continue;
 		WS_NEW(&l->temp, points->point, x.npoints);
-		memcpy(points->point, x.point, x.npoints * sizeof(*x.point));
+		if (x.npoints)
+			memcpy(points->point, x.point, x.npoints * sizeof(*x.point));
 		points->n = x.npoints;
 	}
 	free(x.events.event);
