@@ -32,9 +32,9 @@ def trainer():
             eval_strategy="steps", eval_steps=4, report_to=[], save_strategy="no", use_cpu=True,
             disable_tqdm=True), train_dataset=data, eval_dataset=data[:48])
         done.train()
-    # the first step is none; the last evaluation is behind the last step, which fetches no batch and so repeats none before
+    # the first step is none; the last evaluation is behind the last step
     evaluations = sum("eval_loss" in entry for entry in done.state.log_history) - 1
-    return done.state.global_step - 2 - evaluations, evaluations + 1
+    return done.state.global_step - 1 - evaluations, evaluations
 
 
 def generate():
