@@ -78,7 +78,6 @@ def lightning():
 
 
 def accelerate():
-    """Its loader fetches a batch ahead, so the last step makes no tensor of a next one: it repeats none before."""
     from accelerate import Accelerator
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
     model = nn.Linear(8, 1)
@@ -90,7 +89,7 @@ def accelerate():
             accelerator.backward(model(batch).mean())
             optimizer.step()
             optimizer.zero_grad()
-    return 4, 1
+    return 5, 0
 
 
 def timm():
