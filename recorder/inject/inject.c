@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -774,24 +773,3 @@ __asm__(".text\n"
 #error "what does a tail call look like here?"
 #endif
         ".size dlopen, . - dlopen\n");
-
-/*
- * PyTorch allocates the data of each tensor on a CPU by it. So the sizes show what a step computes
- * while its operations are not recorded.
- */
-WS_EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
-{
-	static int (*_Atomic next)(void **, size_t, size_t);
-	int (*found)(void **, size_t, size_t) = atomic_load_explicit(&next, memory_order_relaxed);
-	void *symbol;
-
-	if (WS_UNLIKELY(!found)) {
-		symbol = dlsym(RTLD_NEXT, "posix_memalign");
-		if (!symbol)
-			return ENOMEM;
-		memcpy(&found, &symbol, sizeof(found));
-		atomic_store_explicit(&next, found, memory_order_relaxed);
-	}
-	ws_period_allocated = ws_hash_word(ws_period_allocated, size);
-	return found(out, alignment, size);
-}

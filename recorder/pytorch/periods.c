@@ -18,7 +18,7 @@
 /* Kinds of periods that are remembered. */
 #define KINDS 32
 /* Periods of a kind in a row that are left out: so many at first, then twice as many each time. */
-#define FIRST_REST 16
+#define FIRST_REST 8
 #define LAST_REST  64
 
 /* Periods of the same marks. */
@@ -37,7 +37,6 @@ struct kind {
 };
 
 _Atomic uint32_t ws_period_number = 1;
-__thread uint64_t ws_period_allocated;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t operations, annotations; /* callbacks */
@@ -141,7 +140,6 @@ static void begin_period(int64_t now_ns, bool is_rest)
 	if (is_rest)
 		return;
 	period.sequence = sequence_number();
-	ws_period_allocated = 0;
 	period.nmarks = 0;
 	period.hash = 0;
 }
@@ -169,10 +167,8 @@ static uint64_t put_whole_or_rest(int64_t now_ns)
 
 static void put_mark(uint64_t what)
 {
-	period.hash =
-	        ws_hash_word(ws_hash_word(period.hash, what),
-	                     (uint64_t)(sequence_number() - period.sequence) + ws_period_allocated);
-	ws_period_allocated = 0;
+	period.hash = ws_hash_word(ws_hash_word(period.hash, what),
+	                           (uint64_t)(sequence_number() - period.sequence));
 	if (period.nmarks < MAX_MARKS)
 		period.mark[period.nmarks] = period.hash;
 	period.nmarks++;
@@ -357,7 +353,6 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 		by_optimizer = 1;
 		take(what, 1);
 	} else if (mark == WS_PERIOD_CALLS && !by_optimizer) {
-		ws_period_allocated = 0; /* what prepares this call belongs to no period */
 		take(0, 1);
 		take(what, 0);
 	} else {
@@ -411,8 +406,6 @@ static void end_last(void)
 
 	ws_lock(&lock, &signals);
 	if (is_on && leader) {
-		if (!by_optimizer)
-			ws_period_allocated = 0;
 		put_mark(0);
 		(void)put_whole_or_rest(ws_now_ns());
 		is_on = 0;

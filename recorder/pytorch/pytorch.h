@@ -135,9 +135,6 @@ void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t 
                       bool sample);
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
-/* Hash of the sizes of the blocks that this thread has allocated by posix_memalign(), as PyTorch
- * does for the data of tensors on a CPU. */
-extern __thread uint64_t ws_period_allocated;
 
 /* --- source.c: the line of the program that called --- */
 

@@ -232,16 +232,12 @@ const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *are
 	return ws_arena_format(
 	        arena,
 	        "Operations of %zu of %zu steps are taken from %s%s, whose %s are the same, in the "
-	        "same order.%s Their CPU times are shares of the step's time.",
+	        "same order. Their CPU times are shares of the step's time.",
 	        repeat, m->nmeasured,
 	        repeat < m->nmeasured ? "those recorded in full: " : "steps before them",
 	        recorded_steps(m, arena),
 	        m->op_periods_launch ? "kernels, copies and ranges"
-	                             : "ranges, inputs of models, gradients and sizes of tensors",
-	        m->op_periods_launch ? ""
-	                             : " Views and operations in place, and without an "
-	                               "optimizer those between calls of models, are "
-	                               "compared in the recorded steps only.");
+	                             : "modules, shapes of inputs and ranges");
 }
 
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,

@@ -68,11 +68,6 @@ def evaluation():
     train(60, between=evaluate)
 
 
-def norms():
-    """Each tenth step computes the norm of a weight, without gradient and in no module."""
-    train(60, between=lambda i, model: model.head.weight.detach().norm() if i % 10 == 7 else None)
-
-
 def unseen():
     """Without gradients, and in no module: nothing shows that the operations are others from the 20th call on."""
     model = Net().eval()
