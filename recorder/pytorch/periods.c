@@ -361,7 +361,9 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	unlock(&signals, hooks);
 }
 
-void ws_pytorch_pause(bool paused)
+/* Switches operations, annotations and calls of modules off, or on again. Takes the interpreter's
+ * lock: call it without locks that Python code may wait for. */
+static void pause_all(bool paused)
 {
 	sigset_t signals;
 	int32_t hooks;
@@ -390,7 +392,7 @@ static void leave_out(bool is_left_out)
 	int32_t hooks;
 
 	if (is_left_out || is_paused) {
-		ws_pytorch_pause(is_left_out);
+		pause_all(is_left_out);
 		return;
 	}
 	ws_lock(&lock, &signals);

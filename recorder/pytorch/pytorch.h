@@ -12,10 +12,6 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
-/* Switches everything of PyTorch off, or on again: operations, annotations and calls of modules.
- * Then it costs what it costs without us. Takes the interpreter's lock: call it without locks that
- * Python code may wait for. Only in programs of ws_periods_start(). */
-void ws_pytorch_pause(bool paused);
 
 /* --- for files of this folder --- */
 

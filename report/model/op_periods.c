@@ -118,11 +118,15 @@ static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, str
 		               work = ws_idmap_get(&work_of, id),
 		               thread = ws_thread_number(l, ws_value(&calls, WS_COL_api_thread, i),
 		                                         0);
-		const int64_t start_ns = (int64_t)ws_value(&calls, WS_COL_api_start_ns, i);
+		const int64_t start_ns = (int64_t)ws_value(&calls, WS_COL_api_start_ns, i),
+		              dur_ns = (int64_t)ws_value(&calls, WS_COL_api_dur_ns, i);
 		uint64_t what;
 
 		if (!id || (kernel == WS_NONE && work == WS_NONE))
 			continue;
+		status = ws_check_time(start_ns, dur_ns, "call", i, err);
+		if (status != WS_OK)
+			break;
 		what = kernel != WS_NONE
 		               ? IS_KERNEL | kernel
 		               : (IS_WORK |
@@ -130,8 +134,7 @@ static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, str
 		                  (m->work[work].bytes & WORK_BYTES));
 		l->m->op_periods_launch = true;
 		put(e, start_ns, thread, what, 0);
-		put(e, start_ns + (int64_t)ws_value(&calls, WS_COL_api_dur_ns, i), thread,
-		    what | END_OF, 0);
+		put(e, start_ns + dur_ns, thread, what | END_OF, 0);
 	}
 	ws_idmap_free(&kernel_of);
 	ws_idmap_free(&work_of);
@@ -362,7 +365,7 @@ enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err)
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
 	WS_NEW(&m->arena, m->calibration, t.rows);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+	for (uint64_t i = 0; i < t.rows; i++) {
 		const uint64_t kind = ws_value(&t, WS_COL_op_period_calibration, i);
 		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
@@ -370,6 +373,8 @@ enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err)
 		if (kind != WS_CALIBRATION_COMPARED && kind != WS_CALIBRATION_UNRECORDED)
 			continue;
 		status = ws_check_time(start_ns, dur_ns, "step", i, err);
+		if (status != WS_OK)
+			break;
 		m->calibration[m->ncalibration++] = (struct ws_calibration_step){
 		        .start_ns = start_ns,
 		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
