@@ -91,7 +91,7 @@ static int kill_at(const char *const *argv, struct blow blow, int code)
 	return killed;
 }
 
-static int record_until(long n, const char *option, const char *value)
+static int record_until(long n, const char *option)
 {
 	return kill_at((const char *const[]){WS_TEST_RECORD,
 	                                     "-o",
@@ -107,7 +107,6 @@ static int record_until(long n, const char *option, const char *value)
 	                                     "--flush-interval",
 	                                     "1",
 	                                     option,
-	                                     value,
 	                                     "--",
 	                                     WS_TEST_VICTIM,
 	                                     "exit",
@@ -162,12 +161,12 @@ static int check_salvaged(int killed, long n)
 	return killed;
 }
 
-static void kill_launcher_at_each_call(const char *option, const char *value)
+static void kill_launcher_at_each_call(const char *option)
 {
 	long n = 1;
 
 	run_adopt_orphans();
-	while (check_salvaged(record_until(n, option, value), n)) {
+	while (check_salvaged(record_until(n, option), n)) {
 		run_end(&r);
 		run_begin(&r);
 		n++;
@@ -177,12 +176,12 @@ static void kill_launcher_at_each_call(const char *option, const char *value)
 
 Test(kill_each, a_launcher_that_is_killed_at_any_call_loses_nothing)
 {
-	kill_launcher_at_each_call("--compress", "1");
+	kill_launcher_at_each_call("--compress=1");
 }
 
 Test(kill_each, nor_does_a_flight_recorder)
 {
-	kill_launcher_at_each_call("--keep", "3600");
+	kill_launcher_at_each_call("--keep=3600");
 }
 
 /* --- between two changes of the segment --- */
@@ -304,7 +303,7 @@ static void kill_salvagers(bool is_unnamed)
 			cr_assert_lt(tries, 300);
 			run_end(&r);
 			run_begin(&r);
-			record_until(at, "--compress", "1");
+			record_until(at, "--compress=1");
 			run_wait_orphans();
 			at = at > step ? at - step : FIRST_TRY;
 		}
@@ -355,7 +354,7 @@ Test(kill_each, a_segment_that_is_cut_at_any_call_of_a_salvage_ends_it_with_3)
 	int cut;
 
 	run_adopt_orphans();
-	record_until(150, "--compress", "1");
+	record_until(150, "--compress=1");
 	run_wait_orphans();
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	cr_assert_neq(*segment, 0);
