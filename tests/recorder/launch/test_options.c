@@ -49,21 +49,6 @@ Test(options, of_buffers_what_is_asked_holds_where_a_segment_cannot_grow_too)
 	cr_expect_eq(cmd.record.segment.thread_buffers, 100);
 	cr_expect_eq(cmd.record.segment.ring_size, 64 << 10);
 	cr_expect_eq(cmd.record.segment.reserved_thread_buffers, 0);
-	cr_expect_eq(cmd.record.segment.reserved_ring_size, 0);
-}
-
-Test(options, of_a_model_all_other_options_are_the_step_s_in_their_order)
-{
-	cr_assert_eq(PARSE("--steps", "5", "--model=m", "--delay", "1.5", "--batch=2"), WS_OK);
-	cr_expect_str_eq(cmd.model, "m");
-	cr_assert_eq(cmd.nrest, 3);
-	cr_expect_str_eq(cmd.rest[0], "--steps");
-	cr_expect_str_eq(cmd.rest[1], "5");
-	cr_expect_str_eq(cmd.rest[2], "--batch=2");
-	cr_expect_eq(cmd.record.delay_ns, 1500000000);
-	cr_assert_eq(cmd.ncapture_options, 2);
-	cr_expect_str_eq(cmd.capture_options[0], "--delay");
-	cr_expect_str_eq(cmd.capture_options[1], "1.5");
 }
 
 Test(options, what_a_gpu_is_asked_for)
