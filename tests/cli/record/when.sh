@@ -27,6 +27,9 @@ show
 echo '# a signal, which the program does not get'
 warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
 show
+echo '# warpsheet ctl dump'
+warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null
+show
 echo '# wrong words'
 for when in step 'step > 1x median' 'step > 2x mean' never; do
 	warpsheet-record --keep 1 --when "$when" -o t.wtrace -- $steps 1:1 2>&1

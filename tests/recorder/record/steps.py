@@ -5,11 +5,12 @@
 N:MS       N steps; the kernel of each takes MS milliseconds
 N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
-exit:CODE  end now; kill: by SIGKILL; usr2: sends SIGUSR2 to the recorder
+exit:CODE  end now; kill: by SIGKILL; usr2: sends SIGUSR2 to the recorder; dump: `warpsheet ctl dump`
 """
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -79,6 +80,9 @@ for spec in sys.argv[1:]:
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "usr2":
         os.kill(os.getppid(), signal.SIGUSR2)
+        continue
+    if what == "dump":
+        subprocess.run(["warpsheet", "ctl", "dump", str(os.getppid())], check=True)
         continue
     work, _, load = rest.partition(":")
     for _ in range(int(what)):
