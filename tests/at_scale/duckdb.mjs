@@ -20,7 +20,7 @@ export async function query(sql) {
 export async function views() {
 	const tables = {
 		events: ['kernels', 'nvtx', 'facts', 'api', 'memcpy', 'memset', 'sync', 'graph_launch',
-			'memory', 'cpu_op', 'python_call', 'gpu_range', 'overhead', 'counter'],
+			'memory', 'cpu_op', 'python_call', 'gpu_range', 'overhead', 'counter', 'gpu_sample', 'payload_value'],
 		rollups: ['rollup', 'rollup_histogram'],
 	};
 	for (const [where, names] of Object.entries(tables))
