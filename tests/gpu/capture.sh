@@ -204,7 +204,7 @@ q_new() {
 	for what in 'number|count(*)' 'different values|count(DISTINCT energy_mj)' \
 		'mean power in W|(max(energy_mj) - min(energy_mj)) * 1e6 / (max(time_ns) - min(time_ns))'; do
 		verdict info "energy every 20 ms: ${what%%|*}" \
-			"$(ours "$warpsheet" query "$out/energy.wtrace" --format csv "SELECT ${what#*|} FROM gpu_sample_record" 2>/dev/null | sed -n 2p)"
+			"$(ours "$warpsheet" query "$out/energy.wtrace" --format csv "SELECT ${what#*|} FROM gpu_sample_record" 2>/dev/null | tr -d '\r' | sed -n 2p)"
 	done
 	rm -f "$out/energy.wtrace"
 }
