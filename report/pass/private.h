@@ -48,8 +48,6 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 /* Added for a call, so that it comes after events of the same time. */
 #define WS_PASS_AT_CALL (UINT64_C(1) << 62)
 
-#define WS_PASS_ROW_MAX_BYTES 64u
-
 /* The type of a row that is an operation of a framework, joined like a call. */
 #define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
 

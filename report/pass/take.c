@@ -129,7 +129,10 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 {
 	const size_t size = r->row_size;
 	uint8_t *first = r->rows + r->first * size, *end = r->rows + r->n * size;
-	uint8_t late[WS_PASS_ROW_MAX_BYTES];
+	union { /* the rows that are sorted */
+		struct ws_pass_row event;
+		struct ws_pass_kernel kernel;
+	} late;
 	size_t moves = 16 * (r->n - r->first);
 
 	for (uint8_t *row = first + size; row < end; row += size) {
@@ -144,9 +147,9 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 			return false;
 		if (to == row)
 			continue;
-		memcpy(late, row, size);
+		memcpy(&late, row, size);
 		memmove(to + size, to, (size_t)(row - to));
-		memcpy(to, late, size);
+		memcpy(to, &late, size);
 	}
 	return true;
 }
