@@ -98,10 +98,11 @@ class Program:
         self.folder = tempfile.TemporaryDirectory()
         self.said = tempfile.TemporaryFile("w+")
         self.texts = {}  # of the traces, by their paths
-        # without COLUMNS no line is cut
+        # without COLUMNS no line is cut; the limit of time counts all commands of the process
         atexit.register(self.end)
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True,
-                                        env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
+                                        env={**{name: value for name, value in os.environ.items() if name != "COLUMNS"},
+                                             "WARPSHEET_MAX_SECONDS": "600"})
 
     def end(self):
         try:
