@@ -173,21 +173,39 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
 }
 
-/* The number in field row `f` of the payload; 0 if the payload ends before it. */
+/* The bits of the number in field row `f` of the payload, e.g. those of a hash, and its type; NULL
+ * if f is WS_NONE or no number, or if the payload ends before it. */
+static const struct number_type *field_bits(const struct decoder *d, uint32_t f,
+                                            struct ws_bytes payload, uint64_t *out)
+{
+	if (f == WS_NONE)
+		return NULL;
+	const uint64_t offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
+	const uint64_t type = ws_value(d->in->field, WS_COL_payload_field_type, f);
+	const uint32_t of_enum = ws_idmap_get(&d->enum_of, type);
+	const struct number_type *n = number_type(
+	        of_enum == WS_NONE
+	                ? type
+	                : type_of_enum(ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes,
+	                                        of_enum)));
+
+	return n && offset < payload.len &&
+	                       number_bits(n, (const uint8_t *)payload.ptr + offset,
+	                                   payload.len - offset, out)
+	               ? n
+	               : NULL;
+}
+
+/* False if the number is absent or too large. */
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
-	const struct ws_column_data *fields = d->in->field;
-	uint64_t offset = ws_value(fields, WS_COL_payload_field_offset_bytes, f);
-	uint64_t type = ws_value(fields, WS_COL_payload_field_type, f);
-	uint32_t enum_row = ws_idmap_get(&d->enum_of, type);
-	const uint8_t *p = payload.ptr;
+	uint64_t bits;
+	const struct number_type *n = field_bits(d, f, payload, &bits);
 
-	if (offset >= payload.len)
+	if (!n || (!n->is_signed && bits > INT64_MAX))
 		return false;
-	if (enum_row != WS_NONE)
-		type = type_of_enum(
-		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row));
-	return ws_payload_number(type, p + offset, payload.len - offset, out);
+	*out = (int64_t)bits;
+	return true;
 }
 
 /* The text of an enumeration's value in field row `f`; 0 if it is not an enumeration, or "none". */
@@ -196,7 +214,7 @@ static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes
 	uint32_t enum_row, text;
 	int64_t value;
 
-	if (f == WS_NONE || !field_number(d, f, payload, &value) || value > UINT32_MAX)
+	if (!field_number(d, f, payload, &value) || value > UINT32_MAX)
 		return 0;
 	enum_row = ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
 	if (enum_row == WS_NONE)
@@ -210,26 +228,9 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 {
 	int64_t value;
 
-	if (f == WS_NONE || !field_number(d, f, payload, &value) || value < 0)
+	if (!field_number(d, f, payload, &value) || value < 0)
 		return -1;
 	return value;
-}
-
-/* The bits of the field with a meaning, e.g. those of a hash; false if the schema has none, or the
- * payload ends before it. */
-static bool field_bits(const struct decoder *d, const struct layout *l, enum meaning meaning,
-                       struct ws_bytes payload, uint64_t *out)
-{
-	const uint32_t f = l->means[meaning];
-	uint64_t offset;
-	const struct number_type *n;
-
-	if (f == WS_NONE)
-		return false;
-	offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
-	n = number_type(ws_value(d->in->field, WS_COL_payload_field_type, f));
-	return n && offset < payload.len &&
-	       number_bits(n, (const uint8_t *)payload.ptr + offset, payload.len - offset, out);
 }
 
 /* Takes what a payload says of a communicator, or of a message. */
@@ -239,9 +240,10 @@ static void take_message(const struct decoder *d, const struct layout *l, uint64
 	struct ws_message message = {.payload = (uint32_t)row};
 	uint64_t ranks;
 
-	message.has_communicator = field_bits(d, l, COMMUNICATOR, payload, &message.communicator);
+	message.has_communicator =
+	        field_bits(d, l->means[COMMUNICATOR], payload, &message.communicator) != NULL;
 	if (l->means[BYTES] != WS_NONE) {
-		if (!field_bits(d, l, BYTES, payload, &message.bytes) ||
+		if (!field_bits(d, l->means[BYTES], payload, &message.bytes) ||
 		    message.bytes > INT64_MAX ||
 		    (l->means[COMMUNICATOR] != WS_NONE && !message.has_communicator)) {
 			out->unreadable_messages++;
@@ -253,8 +255,9 @@ static void take_message(const struct decoder *d, const struct layout *l, uint64
 	}
 	/* A split names the new communicator, and the number of ranks of the old one. */
 	if (l->means[SPLIT] != WS_NONE)
-		message.has_communicator = field_bits(d, l, PARENT, payload, &message.communicator);
-	if (!message.has_communicator || !field_bits(d, l, RANKS, payload, &ranks))
+		message.has_communicator =
+		        field_bits(d, l->means[PARENT], payload, &message.communicator) != NULL;
+	if (!message.has_communicator || !field_bits(d, l->means[RANKS], payload, &ranks))
 		return;
 	const uint32_t known = ws_idmap_get(&out->ranks_of, message.communicator);
 
@@ -618,6 +621,7 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 	const struct ws_column_data *f = &p->field;
 	const uint32_t row = ws_idmap_get(&p->schema_of, schema);
 	const char *dot = *path ? "." : "";
+	const size_t before = p->n;
 
 	if (depth > MOST_NESTED) {
 		add_problem(p, path, "schemas contain each other");
@@ -677,6 +681,9 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 			add_one(p, type, from, inner, depth);
 		}
 	}
+	/* as each schema adds a value, arrays of empty schemas end, too */
+	if (p->n == before)
+		add_problem(p, path, "its schema has no values");
 }
 
 const struct ws_payload_value *ws_payloads_values(struct ws_payloads *p, uint64_t payload,
@@ -705,8 +712,6 @@ const struct ws_payload_value *ws_payloads_values(struct ws_payloads *p, uint64_
 			                                     schema));
 			add_fields(p, type, 0, "", 0);
 		}
-		if (!p->n)
-			add_problem(p, "", "its schema has no fields");
 	}
 	*n = p->n;
 	return p->value;
