@@ -1565,7 +1565,7 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 	struct ws_timeline *out;
 	const struct ws_rank_call **calls;
 	struct ws_span window = WS_SPAN_EMPTY;
-	size_t nshown = 0, nown = 0;
+	size_t nshown = 0, nclocks = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ws_rank *rank = &r->ranks[i];
@@ -1574,14 +1574,14 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 		if (rank->shown == WS_NONE)
 			continue;
 		nshown++;
-		nown += has_own_clock(r, rank);
+		nclocks += has_own_clock(r, rank);
 		if (!has_own_clock(r, rank))
 			ws_span_widen(&window, rank->shown_window.start_ns - offset_ns,
 			              rank->shown_window.end_ns - offset_ns);
 	}
 	if (!nshown)
 		return NULL;
-	if (nown == nshown)
+	if (nclocks == nshown)
 		window = (struct ws_span){0, 0};
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].shown != WS_NONE && has_own_clock(r, &r->ranks[i]))
@@ -1618,9 +1618,9 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 	        &out->arena, "step %" PRId64 " of %s%zu ranks, %s", r->shown_step,
 	        out->nlanes < nshown ? ws_arena_format(&out->arena, "%zu of ", out->nlanes) : "",
 	        nshown,
-	        !nown            ? "by aligned clocks"
-	        : nown == nshown ? "each from its own beginning: no clock is aligned"
-	                         : "by aligned clocks; those without one begin with the step");
+	        !nclocks            ? "by aligned clocks"
+	        : nclocks == nshown ? "each from its own beginning: no clock is aligned"
+	                            : "by aligned clocks; those without one begin with the step");
 	return out;
 }
 
