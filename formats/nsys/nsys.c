@@ -578,7 +578,7 @@ static void import_info(struct ws_nsys *n)
 
 		differ |= known && *known != gpu;
 		if (known) {
-			ws_import_skip(n->out, "devices that were told before", 1);
+			ws_import_skip(n->out, "repeated devices", 1);
 			continue;
 		}
 		ws_import_keep(n->out, 1);
@@ -743,7 +743,7 @@ static bool is_new(struct ws_nsys *n, struct ws_map *ids, uint64_t id, uint64_t 
 		ws_map_add(ids, id, in_trace);
 		return true;
 	}
-	ws_import_skip(n->out, "definitions that were told before", 1);
+	ws_import_skip(n->out, "repeated definitions", 1);
 	return false;
 }
 
@@ -954,15 +954,14 @@ static uint64_t schema_id(struct ws_nsys *n, uint64_t domain, uint64_t schema, b
 	                                    : UINT64_MAX;
 }
 
-/* Counts a row that was told before, for another process, as a program's processes register the
- * same schemas. */
+/* Counts a repeated row: the processes of a program register the same schemas. */
 static bool is_repeated(struct ws_nsys *n, struct ws_strtab *told, const uint64_t key[3])
 {
 	const size_t before = told->used;
 
 	(void)ws_strtab_add(told, key, 3 * sizeof(*key));
 	if (told->used == before)
-		ws_import_skip(n->out, "definitions that were told before", 1);
+		ws_import_skip(n->out, "repeated definitions", 1);
 	else
 		ws_import_keep(n->out, 1);
 	return told->used == before;

@@ -173,21 +173,39 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
 }
 
-/* The number in field row `f` of the payload; 0 if the payload ends before it. */
+/* The bits of the number in field row `f` of the payload, e.g. those of a hash, and its type; NULL
+ * if f is WS_NONE or no number, or if the payload ends before it. */
+static const struct number_type *field_bits(const struct decoder *d, uint32_t f,
+                                            struct ws_bytes payload, uint64_t *out)
+{
+	if (f == WS_NONE)
+		return NULL;
+	const uint64_t offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
+	const uint64_t type = ws_value(d->in->field, WS_COL_payload_field_type, f);
+	const uint32_t of_enum = ws_idmap_get(&d->enum_of, type);
+	const struct number_type *n = number_type(
+	        of_enum == WS_NONE
+	                ? type
+	                : type_of_enum(ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes,
+	                                        of_enum)));
+
+	return n && offset < payload.len &&
+	                       number_bits(n, (const uint8_t *)payload.ptr + offset,
+	                                   payload.len - offset, out)
+	               ? n
+	               : NULL;
+}
+
+/* False if the number is absent or too large. */
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
-	const struct ws_column_data *fields = d->in->field;
-	uint64_t offset = ws_value(fields, WS_COL_payload_field_offset_bytes, f);
-	uint64_t type = ws_value(fields, WS_COL_payload_field_type, f);
-	uint32_t enum_row = ws_idmap_get(&d->enum_of, type);
-	const uint8_t *p = payload.ptr;
+	uint64_t bits;
+	const struct number_type *n = field_bits(d, f, payload, &bits);
 
-	if (offset >= payload.len)
+	if (!n || (!n->is_signed && bits > INT64_MAX))
 		return false;
-	if (enum_row != WS_NONE)
-		type = type_of_enum(
-		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row));
-	return ws_payload_number(type, p + offset, payload.len - offset, out);
+	*out = (int64_t)bits;
+	return true;
 }
 
 /* The text of an enumeration's value in field row `f`; 0 if it is not an enumeration, or "none". */
@@ -196,7 +214,7 @@ static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes
 	uint32_t enum_row, text;
 	int64_t value;
 
-	if (f == WS_NONE || !field_number(d, f, payload, &value) || value > UINT32_MAX)
+	if (!field_number(d, f, payload, &value) || value > UINT32_MAX)
 		return 0;
 	enum_row = ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
 	if (enum_row == WS_NONE)
@@ -210,26 +228,9 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 {
 	int64_t value;
 
-	if (f == WS_NONE || !field_number(d, f, payload, &value) || value < 0)
+	if (!field_number(d, f, payload, &value) || value < 0)
 		return -1;
 	return value;
-}
-
-/* The bits of the field with a meaning, e.g. those of a hash; false if the schema has none, or the
- * payload ends before it. */
-static bool field_bits(const struct decoder *d, const struct layout *l, enum meaning meaning,
-                       struct ws_bytes payload, uint64_t *out)
-{
-	const uint32_t f = l->means[meaning];
-	uint64_t offset;
-	const struct number_type *n;
-
-	if (f == WS_NONE)
-		return false;
-	offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
-	n = number_type(ws_value(d->in->field, WS_COL_payload_field_type, f));
-	return n && offset < payload.len &&
-	       number_bits(n, (const uint8_t *)payload.ptr + offset, payload.len - offset, out);
 }
 
 /* Takes what a payload says of a communicator, or of a message. */
@@ -239,9 +240,10 @@ static void take_message(const struct decoder *d, const struct layout *l, uint64
 	struct ws_message message = {.payload = (uint32_t)row};
 	uint64_t ranks;
 
-	message.has_communicator = field_bits(d, l, COMMUNICATOR, payload, &message.communicator);
+	message.has_communicator =
+	        field_bits(d, l->means[COMMUNICATOR], payload, &message.communicator) != NULL;
 	if (l->means[BYTES] != WS_NONE) {
-		if (!field_bits(d, l, BYTES, payload, &message.bytes) ||
+		if (!field_bits(d, l->means[BYTES], payload, &message.bytes) ||
 		    message.bytes > INT64_MAX ||
 		    (l->means[COMMUNICATOR] != WS_NONE && !message.has_communicator)) {
 			out->unreadable_messages++;
@@ -253,8 +255,9 @@ static void take_message(const struct decoder *d, const struct layout *l, uint64
 	}
 	/* A split names the new communicator, and the number of ranks of the old one. */
 	if (l->means[SPLIT] != WS_NONE)
-		message.has_communicator = field_bits(d, l, PARENT, payload, &message.communicator);
-	if (!message.has_communicator || !field_bits(d, l, RANKS, payload, &ranks))
+		message.has_communicator =
+		        field_bits(d, l->means[PARENT], payload, &message.communicator) != NULL;
+	if (!message.has_communicator || !field_bits(d, l->means[RANKS], payload, &ranks))
 		return;
 	const uint32_t known = ws_idmap_get(&out->ranks_of, message.communicator);
 
@@ -381,12 +384,12 @@ void ws_ops_release(struct ws_ops *ops)
 #define MOST_NESTED 16
 
 struct ws_payloads {
-	struct ws_column_data schema, field, enumeration, payload, strings;
-	struct ws_idmap schema_of, payload_of, text_of; /* id -> row */
-	struct ws_idmap enum_of;                        /* id -> its first row */
-	struct ws_strtab entries;                       /* enumeration and value -> */
-	uint32_t *entry;                                /* row of payload_enum */
-	struct ws_idmap first_of; /* schema id -> its first row of payload_field */
+	struct ws_records schemas, payloads, strings; /* by id */
+	struct ws_records fields;
+	struct ws_records enums;  /* by id: the last entry of an enumeration */
+	struct ws_strtab entries; /* enumeration and value -> */
+	uint32_t *entry;          /* row of enums */
+	struct ws_idmap first_of; /* schema id -> its first row of fields */
 	uint32_t *next;           /* the next row of its schema, WS_NONE */
 	/* the values of one payload */
 	struct ws_payload_value value[WS_PAYLOAD_MOST_VALUES + 1];
@@ -410,36 +413,26 @@ enum ws_status ws_payloads_new(struct ws_payloads **out, const struct ws_trace_r
 	struct ws_payloads *p = *out = ws_xarray(1, sizeof(*p));
 	struct ws_idmap last_of = {0};
 
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_SCHEMA, &p->schema, err));
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_FIELD, &p->field, err));
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_ENUM, &p->enumeration, err));
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD, &p->payload, err));
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_STRING, &p->strings, err));
-	WS_FAIL_IF(p->field.rows >= WS_NONE || p->enumeration.rows >= WS_NONE ||
-	                   p->payload.rows >= WS_NONE || p->strings.rows >= WS_NONE,
-	           err, NO_MEMORY, "the trace has more payloads than a query handles");
-	for (uint64_t i = 0; i < p->strings.rows; i++)
-		ws_idmap_put(&p->text_of, ws_value(&p->strings, WS_COL_string_id, i), (uint32_t)i);
-	for (uint64_t i = 0; i < p->schema.rows; i++)
-		ws_idmap_put(&p->schema_of, ws_value(&p->schema, WS_COL_payload_schema_id, i),
-		             (uint32_t)i);
-	for (uint64_t i = 0; i < p->payload.rows; i++)
-		ws_idmap_put(&p->payload_of, ws_value(&p->payload, WS_COL_payload_id, i),
-		             (uint32_t)i);
-	p->entry = ws_xarray(p->enumeration.rows + 1, sizeof(*p->entry));
-	for (uint32_t i = 0; i < p->enumeration.rows; i++) {
-		const struct enum_value key = {
-		        ws_value(&p->enumeration, WS_COL_payload_enum_id, i),
-		        enum_bits(ws_value(&p->enumeration, WS_COL_payload_enum_value, i),
-		                  ws_value(&p->enumeration, WS_COL_payload_enum_size_bytes, i))};
+	WS_FORWARD(ws_records_load_by(&p->schemas, r, WS_KIND_PAYLOAD_SCHEMA,
+	                              WS_COL_payload_schema_id, err));
+	WS_FORWARD(ws_records_load_by(&p->payloads, r, WS_KIND_PAYLOAD, WS_COL_payload_id, err));
+	WS_FORWARD(ws_records_load_by(&p->strings, r, WS_KIND_STRING, WS_COL_string_id, err));
+	WS_FORWARD(ws_records_load(&p->fields, r, WS_KIND_PAYLOAD_FIELD, err));
+	WS_FORWARD(ws_records_load_by(&p->enums, r, WS_KIND_PAYLOAD_ENUM, WS_COL_payload_enum_id,
+	                              err));
+	WS_FAIL_IF(p->fields.n >= WS_NONE || p->enums.n >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more payloads than a query handles");
+	p->entry = ws_xarray(p->enums.n + 1, sizeof(*p->entry));
+	for (uint32_t i = 0; i < p->enums.n; i++) {
+		const struct ws_row_payload_enum *e =
+		        (struct ws_row_payload_enum *)p->enums.rows + i;
+		const struct enum_value key = {e->id, enum_bits(e->value, e->size_bytes)};
 
-		if (ws_idmap_get(&p->enum_of, key.id) == WS_NONE)
-			ws_idmap_put(&p->enum_of, key.id, i);
 		p->entry[ws_strtab_add(&p->entries, &key, sizeof(key)) - 1] = i;
 	}
-	p->next = ws_xarray(p->field.rows + 1, sizeof(*p->next));
-	for (uint32_t i = 0; i < p->field.rows; i++) {
-		const uint64_t schema = ws_value(&p->field, WS_COL_payload_field_schema, i);
+	p->next = ws_xarray(p->fields.n + 1, sizeof(*p->next));
+	for (uint32_t i = 0; i < p->fields.n; i++) {
+		const uint64_t schema = ((struct ws_row_payload_field *)p->fields.rows)[i].schema;
 		const uint32_t last = ws_idmap_get(&last_of, schema);
 
 		p->next[i] = WS_NONE;
@@ -457,15 +450,11 @@ void ws_payloads_free(struct ws_payloads *p)
 {
 	if (!p)
 		return;
-	ws_column_data_release(&p->schema);
-	ws_column_data_release(&p->field);
-	ws_column_data_release(&p->enumeration);
-	ws_column_data_release(&p->payload);
-	ws_column_data_release(&p->strings);
-	ws_idmap_free(&p->schema_of);
-	ws_idmap_free(&p->payload_of);
-	ws_idmap_free(&p->text_of);
-	ws_idmap_free(&p->enum_of);
+	ws_records_free(&p->schemas);
+	ws_records_free(&p->payloads);
+	ws_records_free(&p->strings);
+	ws_records_free(&p->fields);
+	ws_records_free(&p->enums);
 	ws_idmap_free(&p->first_of);
 	ws_strtab_free(&p->entries);
 	free(p->entry);
@@ -476,10 +465,7 @@ void ws_payloads_free(struct ws_payloads *p)
 
 struct ws_bytes ws_payloads_text(const struct ws_payloads *p, uint64_t string_id)
 {
-	const uint32_t row = ws_idmap_get(&p->text_of, string_id);
-
-	return row == WS_NONE ? (struct ws_bytes){"", 0}
-	                      : ws_blob(&p->strings, WS_COL_string_text, row);
+	return ws_records_text(&p->strings, string_id);
 }
 
 /* The next value; NULL: there are too many, which the last value says. */
@@ -530,16 +516,15 @@ static uint64_t size_of_type(const struct ws_payloads *p, uint64_t type)
 	static const uint8_t reals[53] = {
 	        [19] = 4, [20] = 8, [42] = 2, [43] = 4, [44] = 8, [50] = 2, [52] = 4};
 	const struct number_type *n = number_type(type);
-	const uint32_t schema = ws_idmap_get(&p->schema_of, type),
-	               of_enum = ws_idmap_get(&p->enum_of, type);
+	const struct ws_row_payload_enum *of_enum = ws_records_find(&p->enums, type);
+	const struct ws_row_payload_schema *schema = ws_records_find(&p->schemas, type);
 
 	return n                          ? n->bytes
 	       : type < sizeof(reals)     ? reals[type]
 	       : type >= 75 && type <= 80 ? 8
-	       : of_enum != WS_NONE
-	               ? ws_value(&p->enumeration, WS_COL_payload_enum_size_bytes, of_enum)
-	       : schema != WS_NONE ? ws_value(&p->schema, WS_COL_payload_schema_size_bytes, schema)
-	                           : 0;
+	       : of_enum                  ? of_enum->size_bytes
+	       : schema                   ? schema->size_bytes
+	                                  : 0;
 }
 
 static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, const char *path,
@@ -548,7 +533,8 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 /* A value of this type at a place of the payload. */
 static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const char *path, int depth)
 {
-	const uint32_t of_enum = ws_idmap_get(&p->enum_of, type);
+	const struct ws_row_payload_enum *enums = p->enums.rows;
+	const bool is_enum_type = ws_records_find(&p->enums, type) != NULL;
 	const uint8_t *bytes = p->bytes.ptr;
 	const uint64_t left = at < p->bytes.len ? p->bytes.len - at : 0;
 	const uint64_t size = size_of_type(p, type);
@@ -556,16 +542,16 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 	struct ws_payload_value *v;
 	uint64_t bits = 0;
 
-	if (!n && of_enum != WS_NONE)
+	if (!n && is_enum_type)
 		n = number_type(type_of_enum(size));
-	else if (!n && ws_idmap_get(&p->schema_of, type) != WS_NONE) {
+	else if (!n && ws_records_find(&p->schemas, type)) {
 		add_fields(p, type, at, path, depth + 1);
 		return;
 	}
 	v = add_value(p, path);
 	if (!v)
 		return;
-	if (!size || (of_enum != WS_NONE && !n)) {
+	if (!size || (is_enum_type && !n)) {
 		v->problem = "a type of unknown size";
 	} else if (left < size) {
 		v->problem = "the payload ends before it";
@@ -577,14 +563,12 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 		v->text = ws_bytes_of(
 		        n->is_signed ? ws_arena_format(&p->arena, "%" PRId64, (int64_t)bits)
 		                     : ws_arena_format(&p->arena, "%" PRIu64, bits));
-		if (of_enum != WS_NONE) {
+		if (is_enum_type) {
 			const struct enum_value key = {type, bits};
 			const uint64_t entry = ws_strtab_find(&p->entries, &key, sizeof(key));
 
 			if (entry)
-				v->text = ws_payloads_text(p, ws_value(&p->enumeration,
-				                                       WS_COL_payload_enum_entry,
-				                                       p->entry[entry - 1]));
+				v->text = ws_payloads_text(p, enums[p->entry[entry - 1]].entry);
 			else
 				v->problem = "the enumeration has no such entry";
 		}
@@ -615,39 +599,38 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, const char *path,
                        int depth)
 {
-	const struct ws_column_data *f = &p->field;
-	const uint32_t row = ws_idmap_get(&p->schema_of, schema);
+	const struct ws_row_payload_schema *of = ws_records_find(&p->schemas, schema);
 	const char *dot = *path ? "." : "";
+	const size_t before = p->n;
 
 	if (depth > MOST_NESTED) {
 		add_problem(p, path, "schemas contain each other");
 		return;
 	}
-	if (ws_value(&p->schema, WS_COL_payload_schema_type, row) > 1) {
+	if (of->type > 1) {
 		add_problem(p, path, "a union, or a layout that varies");
 		return;
 	}
 	for (uint32_t i = ws_idmap_get(&p->first_of, schema); i != WS_NONE; i = p->next[i]) {
-		const struct ws_bytes name =
-		        ws_payloads_text(p, ws_value(f, WS_COL_payload_field_name, i));
-		const uint64_t type = ws_value(f, WS_COL_payload_field_type, i);
-		const uint64_t flags = ws_value(f, WS_COL_payload_field_flags, i);
-		const uint64_t length = ws_value(f, WS_COL_payload_field_array_length, i);
-		const uint64_t offset = ws_value(f, WS_COL_payload_field_offset_bytes, i);
+		const struct ws_row_payload_field *f =
+		        (struct ws_row_payload_field *)p->fields.rows + i;
+		const struct ws_bytes name = ws_payloads_text(p, f->name);
+		const uint64_t type = f->type, length = f->array_length;
 		const uint64_t size = size_of_type(p, type);
 		const bool is_text = type == 75 || type == 76,
-		           is_array = (flags & FIELD_ARRAY) == FIELD_FIXED_SIZE;
+		           is_array = (f->flags & FIELD_ARRAY) == FIELD_FIXED_SIZE;
 		const char *inner = ws_arena_format(&p->arena, "%s%s%.*s", path, dot,
 		                                    (int)(name.len < 4096 ? name.len : 4096),
 		                                    (const char *)name.ptr);
-		const uint64_t from = offset <= p->bytes.len ? at + offset : p->bytes.len;
+		const uint64_t from =
+		        f->offset_bytes <= p->bytes.len ? at + f->offset_bytes : p->bytes.len;
 		const uint64_t left = from < p->bytes.len ? p->bytes.len - from : 0;
 
 		if (p->n > WS_PAYLOAD_MOST_VALUES)
 			return;
-		if (flags & FIELD_OUTSIDE) {
+		if (f->flags & FIELD_OUTSIDE) {
 			add_problem(p, inner, "it points to data that was not recorded");
-		} else if (flags & FIELD_ARRAY && !is_array) {
+		} else if (f->flags & FIELD_ARRAY && !is_array) {
 			add_problem(p, inner, "an array of varying length");
 		} else if ((is_text && length) || (is_array && (type == 1 || type == 25))) {
 			/* characters in the payload itself */
@@ -677,36 +660,32 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 			add_one(p, type, from, inner, depth);
 		}
 	}
+	/* as each schema adds a value, arrays of empty schemas end, too */
+	if (p->n == before)
+		add_problem(p, path, "its schema has no values");
 }
 
 const struct ws_payload_value *ws_payloads_values(struct ws_payloads *p, uint64_t payload,
                                                   size_t *n)
 {
-	const uint32_t row = ws_idmap_get(&p->payload_of, payload);
-	uint64_t type;
+	const struct ws_row_payload *row = ws_records_find(&p->payloads, payload);
+	const struct ws_row_payload_schema *schema;
 
 	ws_arena_free(&p->arena);
 	p->n = 0;
 	p->schema_name = (struct ws_bytes){"", 0};
-	if (row == WS_NONE) {
+	if (!row) {
 		add_problem(p, "", "the payload is missing in the trace");
 	} else {
-		type = ws_value(&p->payload, WS_COL_payload_schema, row);
-		p->bytes = ws_blob(&p->payload, WS_COL_payload_bytes, row);
-		const uint32_t schema = ws_idmap_get(&p->schema_of, type);
-
-		if (schema == WS_NONE && !size_of_type(p, type))
+		p->bytes = row->bytes.ptr ? row->bytes : (struct ws_bytes){"", 0};
+		schema = ws_records_find(&p->schemas, row->schema);
+		if (schema) {
+			p->schema_name = ws_payloads_text(p, schema->name);
+			add_fields(p, row->schema, 0, "", 0);
+		} else if (size_of_type(p, row->schema))
+			add_one(p, row->schema, 0, "", 0);
+		else
 			add_problem(p, "", "its schema is missing in the trace");
-		else if (schema == WS_NONE)
-			add_one(p, type, 0, "", 0);
-		else {
-			p->schema_name =
-			        ws_payloads_text(p, ws_value(&p->schema, WS_COL_payload_schema_name,
-			                                     schema));
-			add_fields(p, type, 0, "", 0);
-		}
-		if (!p->n)
-			add_problem(p, "", "its schema has no fields");
 	}
 	*n = p->n;
 	return p->value;

@@ -133,6 +133,7 @@ struct ws_ranks {
 	struct ws_rank *ranks; /* by number, after matching */
 	size_t n, capacity;
 	size_t nsteps;              /* steps of all ranks */
+	int64_t world_size;         /* the largest of any trace; 0 = not recorded */
 	int64_t shown_step;         /* number of the step of the timeline */
 	struct ws_rank_call *calls; /* matched calls together, after matching */
 	size_t ncalls, calls_capacity;
@@ -316,8 +317,8 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 
 		call.kind.op = op_of(name);
 		call.kind.name = ws_texts_add(&r->texts, name);
-		r->no_groups = true;
 	}
+	r->no_groups |= !call.kind.group && !call.kind.ranks;
 	/* sizes and types may differ between the ranks of one collective: they are not in the key
 	 */
 	call.key = ws_texts_add(&r->texts,
@@ -474,8 +475,11 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 	bool numbers = false;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		numbers |= r->ranks[i].has_number;
+		if (r->ranks[i].world_size > r->world_size)
+			r->world_size = r->ranks[i].world_size;
+	}
 	WS_NEW(&r->arena, r->launchers, r->n);
 	for (size_t i = 0; i < r->n && numbers; i++) {
 		const struct ws_rank rank = r->ranks[i];
@@ -561,7 +565,8 @@ static int by_ordinal(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Number of ranks that make a call of this kind; all present ranks if its group is not recorded. */
+/* Number of ranks that make a call of this kind; those of the whole run if its group is not
+ * recorded. */
 static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *kind)
 {
 	const struct ws_bytes list = ws_texts_get(&r->texts, kind->ranks);
@@ -572,7 +577,10 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 	for (size_t i = 0; i < list.len && is_whole; i++)
 		listed += isdigit((unsigned char)text[i]) &&
 		          !(i && isdigit((unsigned char)text[i - 1]));
-	return listed ? listed : kind->group_size ? kind->group_size : r->n;
+	return listed                          ? listed
+	       : kind->group_size              ? kind->group_size
+	       : r->world_size > (int64_t)r->n ? (size_t)r->world_size
+	                                       : r->n;
 }
 
 static void match_calls(struct ws_ranks *r)
@@ -887,24 +895,28 @@ static void summarise(struct ws_ranks *r)
 	}
 	/* The zero-skew baseline of a kind: the shortest transfer of its calls with nearly no skew.
 	 */
-	double *baseline = ws_xarray(kinds.used + 2, sizeof(*baseline));
+	struct {
+		double ns;
+		size_t calls;
+	} *baseline = ws_xarray(kinds.used + 2, sizeof(*baseline));
 
 	for (size_t i = 0; i < r->nmeetings; i++) {
 		const struct ws_meeting *meeting = &r->meetings[i];
-		double *of = &baseline[r->calls[meeting->first].kind_number];
+		const uint32_t kind = r->calls[meeting->first].kind_number;
 
+		baseline[kind].calls += meeting->is_judged;
 		if (meeting->is_judged && meeting->has_no_skew &&
-		    (!(*of > 0) || meeting->transfer_ns < *of))
-			*of = meeting->transfer_ns;
+		    (!(baseline[kind].ns > 0) || meeting->transfer_ns < baseline[kind].ns))
+			baseline[kind].ns = meeting->transfer_ns;
 	}
 	for (size_t i = 0; i < r->nmeetings; i++) {
 		struct ws_meeting *meeting = &r->meetings[i];
 		const struct ws_rank_call *call = &r->calls[meeting->first];
 
 		if (!meeting->is_judged || isnan(call->kind.bytes) ||
-		    !(baseline[call->kind_number] > 0))
+		    !(baseline[call->kind_number].ns > 0) || baseline[call->kind_number].calls < 2)
 			continue;
-		meeting->baseline_ns = baseline[call->kind_number];
+		meeting->baseline_ns = baseline[call->kind_number].ns;
 		r->nbaselines++;
 		r->of_baseline_ns += meeting->transfer_ns;
 		r->excess_ns += excess_of(meeting);
@@ -1083,7 +1095,8 @@ static void put_rank_number(struct ws_put *out, const struct ws_ranks *r, uint32
 	X(kind, ws_put_int(out, first->kind_number))                                          \
 	X(name, put_text(out, r, first->kind.name))                                           \
 	X(group_name, put_text(out, r, first->kind.group))                                    \
-	X(group_size, if (first->kind.group_size) ws_put_count(out, first->kind.group_size))  \
+	X(group_size, if (first->kind.group_size) ws_put_count(out, first->kind.group_size);  \
+	  else if (meeting && meeting->is_judged) ws_put_int(out, meeting->n))                \
 	X(dtype, put_text(out, r, first->kind.dtype))                                         \
 	X(bytes, ws_put_real(out, first->kind.bytes))                                         \
 	/* the factor of the bus bandwidth, but for (n - 1) / n */                            \
@@ -1245,7 +1258,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 
 static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
-	int64_t recorded = 0; /* the largest world size of any trace; 0: none recorded */
+	const int64_t recorded = r->world_size;
 	const uint64_t not_judged = r->ncalls - r->judged;
 	const double not_judged_ns = r->all_ns - r->judged_ns;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
@@ -1259,16 +1272,13 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 
 	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
 	 * is incomplete. On a CPU communication is no kernel. */
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = r->n; i--;) {
 		has_kernels |= r->ranks[i].device != 0;
-		if (r->ranks[i].world_size > recorded)
-			recorded = r->ranks[i].world_size;
-	}
-	for (size_t i = r->n; i--;)
 		if (!r->ranks[i].comm_kernels) {
 			silent++;
 			first = &r->ranks[i];
 		}
+	}
 	if (silent && (has_kernels || !recorded) && (r->n >= 2 || recorded >= 2)) {
 		if (ws_ranks_are_unrelated(r))
 			snprintf(r->alarm, sizeof(r->alarm),
@@ -1358,7 +1368,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			                       "%.3g %% of the skew of %zu calls passed while the "
 			                       "GPU of the last rank was idle and its host had not "
 			                       "called for the collective; the rest is device work "
-			                       "before it",
+			                       "of that rank, or its queue",
 			                       ws_stat_percent(r->host_ns, r->skew_ns),
 			                       r->nlaunched),
 			          r->host_ns, r->skew_ns);
@@ -1555,7 +1565,7 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 	struct ws_timeline *out;
 	const struct ws_rank_call **calls;
 	struct ws_span window = WS_SPAN_EMPTY;
-	size_t nshown = 0, nown = 0;
+	size_t nshown = 0, nclocks = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ws_rank *rank = &r->ranks[i];
@@ -1564,14 +1574,14 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 		if (rank->shown == WS_NONE)
 			continue;
 		nshown++;
-		nown += has_own_clock(r, rank);
+		nclocks += has_own_clock(r, rank);
 		if (!has_own_clock(r, rank))
 			ws_span_widen(&window, rank->shown_window.start_ns - offset_ns,
 			              rank->shown_window.end_ns - offset_ns);
 	}
 	if (!nshown)
 		return NULL;
-	if (nown == nshown)
+	if (nclocks == nshown)
 		window = (struct ws_span){0, 0};
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].shown != WS_NONE && has_own_clock(r, &r->ranks[i]))
@@ -1608,9 +1618,9 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 	        &out->arena, "step %" PRId64 " of %s%zu ranks, %s", r->shown_step,
 	        out->nlanes < nshown ? ws_arena_format(&out->arena, "%zu of ", out->nlanes) : "",
 	        nshown,
-	        !nown            ? "by aligned clocks"
-	        : nown == nshown ? "each from its own beginning: no clock is aligned"
-	                         : "by aligned clocks; those without one begin with the step");
+	        !nclocks            ? "by aligned clocks"
+	        : nclocks == nshown ? "each from its own beginning: no clock is aligned"
+	                            : "by aligned clocks; those without one begin with the step");
 	return out;
 }
 
@@ -1728,7 +1738,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		row->words = ws_say_time(t, own_ns);
 		if (rank == r->straggler)
 			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
-		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
+		else if (r->last && rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
 			row->words =
 			        ws_arena_format(t, "%s; waits %s", row->words,
 			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
@@ -1791,7 +1801,8 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 	else if (t->def == &ws_def_collectives && r->nbaselines < r->njudged_meetings)
 		ws_table_note(t,
 		              "%zu of %zu judged calls have no baseline: their size was not "
-		              "recorded, or every call of their size has skew.",
+		              "recorded, every call of their size has skew, or they are the only "
+		              "ones of their size.",
 		              r->njudged_meetings - r->nbaselines, r->njudged_meetings);
 	else if (t->def == &ws_def_collective_calls && !t->nrows)
 		ws_table_set_not_recorded(t, "no collective was found on two ranks or more");
@@ -1833,7 +1844,7 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
 	char trace[32];
 
-	snprintf(trace, sizeof(trace), "%zu ranks", r->n);
+	snprintf(trace, sizeof(trace), "%zu rank%s", r->n, r->n == 1 ? "" : "s");
 	plan.trace = trace;
 	plan.created_ns = r->n ? r->ranks[0].base_ns : 0;
 	plan.defs = ws_ranks_defs(&plan.ndefs);

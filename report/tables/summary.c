@@ -70,8 +70,6 @@ static struct ws_cell *page_share(const struct summary_page *p, struct ws_bytes 
 	return row;
 }
 
-/* --- origin of the trace ---------------------------------------------------------------- */
-
 /* --- how much of the devices' arithmetic the steps used ------------------------------------- */
 
 /* A share of a peak: Share (%) is of the GPU time. */
@@ -279,8 +277,6 @@ static uint64_t group_kernels(const struct ws_group *g)
 {
 	return g->time.n + g->without_time;
 }
-
-/* --- what to do ------------------------------------------------------------------------------- */
 
 /* --- the page --------------------------------------------------------------------------------- */
 

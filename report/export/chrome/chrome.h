@@ -167,19 +167,11 @@ int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
 /* The pids in the output of a process and of a device. */
 uint64_t ws_chrome_device(uint64_t device);
 
-/* --- operations that requested work --- */
-
-/* --- tracks --- */
-
-/* --- slices --- */
-
 /* --- facts about the trace itself --- */
 
 /* Calls fn for each meta row, the last one of each key. */
 void ws_chrome_each_meta(struct ws_chrome *ch,
                          void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value));
-
-/* --- counters --- */
 
 /* --- the timeline as a file --- */
 
