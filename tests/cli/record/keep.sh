@@ -9,6 +9,7 @@ show() { # whether the begin was dropped, the end is there, and all paths are tr
 	ask "$1" "SELECT CASE WHEN count(*) BETWEEN 1 AND 150 THEN 'some' ELSE count(*) END || ' of 201 kernels' FROM kernel_record" 1
 	ask "$1" "SELECT path, CASE WHEN instances > 1 THEN 'several' ELSE instances END FROM path ORDER BY path"
 	ask "$1" "SELECT count(*) || ' kernel last' FROM kernel WHERE name = 'last'" 1
+	echo "$(warpsheet info "$1" | grep -c 'record\.kept_from_ns') time from which it is kept"
 }
 
 echo '# a run of 2 s, of which at least 0.3 s are kept'
@@ -19,6 +20,7 @@ rm t.wtrace
 warpsheet-record --keep 60 -o t.wtrace -- $steps 5:1 2>said
 said
 ask t.wtrace "SELECT path, instances FROM path ORDER BY path"
+warpsheet info t.wtrace | grep 'record\.kept_from_ns'
 echo '# what does not go together'
 warpsheet-record --keep 0.01 -o t.wtrace -- $steps 5:1
 warpsheet-record --keep 1 --max-size 1M -o t.wtrace -- $steps 5:1
