@@ -666,8 +666,11 @@ enum ws_status ws_trace_writer_begin_piece(struct ws_trace_writer *w, int64_t ti
 
 	WS_FORWARD(ws_trace_writer_flush(w, err));
 	piece.offset = w->sink.size;
-	if (write_piece(w, &piece, open, nopen, &cause) != WS_OK)
+	if (write_piece(w, &piece, open, nopen, &cause) != WS_OK) {
+		/* what is written yet is none of the blocks that the piece lists */
+		w->sequence += WS_MAX_BLOCK_ROWS;
 		return fail(w, &cause, err);
+	}
 	WS_GROW(w->pieces, w->npieces + 1, w->pieces_capacity);
 	w->pieces[w->npieces++] = piece;
 	return WS_OK;

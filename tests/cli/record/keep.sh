@@ -23,8 +23,18 @@ for n in 60 61 62; do
 	warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/* 2>/dev/null
 	show t.wtrace 50
 done 2>&1 | sort | uniq -c | sed 's/^ *//'
-echo '# all of a shorter run'
+echo '# the disk is full at some calls, most of which write pieces: what is lost is in the unfinished trace'
 rm t.wtrace
+ln -s "$tests/libfull_disk.so" full_disk.so # LD_PRELOAD takes no path with a blank
+for at in 15 30 60 100; do
+	FULL_DISK_AT=$at LD_PRELOAD=./full_disk.so warpsheet-record --keep 0.2 -o t.wtrace -- $steps 40:10 2>/dev/null
+	echo "$? $(warpsheet info t.wtrace.*.part 2>/dev/null | awk '/ disk_full / { print ($2 > 0 ? "counted" : "not counted") }')"
+	rm t.wtrace*
+done
+echo '# a file system that cannot free the begin of a file'
+FULL_DISK_AT=3 LD_PRELOAD=./full_disk.so warpsheet-record --keep 1 -o t.wtrace -- $steps 1:1 2>&1 | sed 's/^.*part: /part: /'
+ls
+echo '# all of a shorter run'
 warpsheet-record --keep 60 -o t.wtrace -- $steps 5:1 2>said
 said
 ask t.wtrace "SELECT path, instances FROM path ORDER BY path"
