@@ -184,14 +184,14 @@ static void check_block(struct check *c, size_t i)
 	int whole = 1;
 
 	/* The writer numbers blocks: a jump shows how many are missing. If they are missing where a
-	 * damaged stretch lies, that was reported already. */
+	 * damaged stretch lies, that was reported already. Where a piece begins, none are. */
 	ws_block_label(label, b->kind, b->offset);
 	if (b->sequence < expected)
 		FIND(c, WS_FINDING_DAMAGE, b->offset,
 		     "%s: it has number %" PRIu64 ", the block before it %" PRIu64
 		     "; blocks were moved or copied",
 		     label, b->sequence, before->sequence);
-	if (b->sequence > expected)
+	if (b->sequence > expected && !(c->reader->summary.required_features & WS_FEATURE_PIECES))
 		FIND(c, end == b->offset ? WS_FINDING_DAMAGE : WS_FINDING_NOTE, b->offset,
 		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
 	if (ws_walk_view(c->walk, i, &view, &cause) != WS_OK) {
@@ -293,7 +293,8 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 		check_block(&c, i);
 	if (w->has_trailer)
 		ws_trace_index_verify(c.reader, count_finding, &c, &result->closed);
-	else if (w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX)
+	else if (w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX &&
+	         !c.reader->summary.required_features)
 		FIND(&c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
 		     w->no_trailer.text);
 	else

@@ -32,8 +32,8 @@ struct ws_walk {
 	const uint8_t *data;
 	size_t size;
 	bool is_map; /* data is a mapped file, whose pages can be released */
-	/* whole ones in file order, as they are stored; of a file with pieces without those that
-	 * begin a piece, and without what later pieces repeat; owned */
+	/* whole ones in file order, as they are stored; of a file with pieces the first one whole,
+	 * and of the others what they do not repeat; owned */
 	struct ws_block_info *blocks;
 	size_t nblocks, capacity;
 	uint64_t next_sequence; /* one more than the highest number of a whole block */

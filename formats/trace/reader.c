@@ -203,11 +203,12 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
 			w->next_sequence = h.sequence + 1;
 		if (kept_from && h.kind == WS_KIND_INDEX) {
 			repeated_below = has_piece ? h.sequence + h.rows : 0;
+			if (has_piece) {
+				pos = next;
+				continue;
+			}
 			has_piece = true;
-			pos = next;
-			continue;
-		}
-		if (h.sequence < repeated_below) {
+		} else if (h.sequence < repeated_below) {
 			pos = next;
 			continue;
 		}

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -564,7 +565,7 @@ static enum ws_status take_over(struct ws_trace_writer *w, const struct ws_trace
 		struct ws_row_index row = {b->offset, b->kind, b->rows, b->time_min_ns,
 		                           b->time_max_ns};
 
-		WS_FAIL_IF(b->kind == WS_KIND_INDEX, err, USAGE,
+		WS_FAIL_IF(b->kind == WS_KIND_INDEX && !r->summary.required_features, err, USAGE,
 		           "the trace has an index: it is complete and cannot be continued");
 		note_block(w, &row);
 	}
@@ -665,8 +666,11 @@ enum ws_status ws_trace_writer_begin_piece(struct ws_trace_writer *w, int64_t ti
 
 	WS_FORWARD(ws_trace_writer_flush(w, err));
 	piece.offset = w->sink.size;
-	if (write_piece(w, &piece, open, nopen, &cause) != WS_OK)
+	if (write_piece(w, &piece, open, nopen, &cause) != WS_OK) {
+		/* what is written yet is none of the blocks that the piece lists */
+		w->sequence += WS_MAX_BLOCK_ROWS;
 		return fail(w, &cause, err);
+	}
 	WS_GROW(w->pieces, w->npieces + 1, w->pieces_capacity);
 	w->pieces[w->npieces++] = piece;
 	return WS_OK;
@@ -707,7 +711,19 @@ enum ws_status ws_trace_writer_copy(struct ws_trace_writer *w, const struct ws_t
                                     struct ws_err *err)
 {
 	const struct ws_walk *walk = &from->walk;
+	struct ws_column_data piece;
+	const uint64_t *begin_ns;
+	enum ws_status status;
+	char kept_from[32];
 
+	status = ws_trace_reader_load(from, WS_KIND_INDEX, &piece, err);
+	begin_ns = status == WS_OK ? piece.columns[WS_COL_index_time_min_ns].v : NULL;
+	if (begin_ns && *begin_ns) { /* 0: nothing was dropped */
+		snprintf(kept_from, sizeof(kept_from), "%" PRIu64, *begin_ns);
+		status = ws_trace_writer_meta(w, "record.kept_from_ns", kept_from, err);
+	}
+	ws_column_data_release(&piece);
+	WS_FORWARD(status);
 	WS_FORWARD(ws_trace_writer_flush(w, err));
 	for (size_t i = 0; i < walk->nblocks; i++) {
 		const struct ws_block_info *b = &walk->blocks[i];

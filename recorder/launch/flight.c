@@ -79,6 +79,7 @@ static void dump(struct ws_process *p, const struct ws_trace_writer_opts *opts)
 	}
 	dot = dot && dot > strrchr(whole, '/') ? dot : whole + strlen(whole);
 	snprintf(path, sizeof(path), "%.*s.%u%.32s", (int)(dot - whole), whole, n, dot);
+	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
 	status = ws_flight_copy(p, n, opts, &size, &err);
 	ws_flight_copy_name(p, n, copy);

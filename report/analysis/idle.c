@@ -188,8 +188,9 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		         : is_known                                   ? WS_USE_UNKNOWN
 		         : is_mostly(&c->host->data, from_ns, to_ns)  ? WS_USE_DATA
 		         : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
-		         : next                                       ? WS_USE_START
-		                                                      : WS_USE_END);
+		         : !next                                      ? WS_USE_END
+		         : c->m->kept_from_ns > INT64_MIN             ? WS_USE_UNKNOWN
+		                                                      : WS_USE_START);
 		return g;
 	}
 	int64_t call_ns = call->start_ns;

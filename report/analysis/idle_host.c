@@ -293,7 +293,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	}
 	find_searches(&f, m, arena);
 	/* First steps that are far longer than the others are start-up. */
-	if (w->n >= WS_STAT_MIN_SAMPLES && w->window[0].step == 0) {
+	if (w->n >= WS_STAT_MIN_SAMPLES && w->window[0].step == 0 && m->kept_from_ns == INT64_MIN) {
 		const struct ws_time_window *median = ws_windows_median(w);
 		const int64_t most_ns = WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
 

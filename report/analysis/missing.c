@@ -108,8 +108,11 @@ void ws_missing_each(const struct ws_model *m,
 		signaled += m->ends[i].end == WS_END_SIGNALED;
 		unknown += m->ends[i].end != WS_END_SIGNALED && m->ends[i].end != WS_END_EXITED;
 	}
-	/* other profilers record no ends: "program end, not recorded" says so once */
-	if (m->processes > m->nends && !ws_meta_value(&m->meta, "import.source").len)
+	/* other profilers record no ends: "program end, not recorded" says so once; and a flight
+	 * recorder writes traces while the program runs */
+	if (m->processes > m->nends && !ws_meta_value(&m->meta, "import.source").len &&
+	    (!ws_meta_value(&m->meta, "flight.trigger").len ||
+	     ws_meta_value(&m->meta, "record.salvaged").len))
 		unknown += m->processes - m->nends;
 	emit(&e, "program", "processes killed by a signal", signaled,
 	     "They were stopped before they finished; the trace holds what they had done.");

@@ -223,8 +223,10 @@ void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 /* Facts that differ between any two runs and explain nothing. */
 static bool is_told_apart(struct ws_bytes key)
 {
-	static const char *const keys[] = {"record.start_utc", "clock.*", "pytorch.span_*_ns",
-	                                   "record.window.*", "cupti.flush*"};
+	static const char *const keys[] = {"record.start_utc",    "clock.*",
+	                                   "pytorch.span_*_ns",   "record.window.*",
+	                                   "record.kept_from_ns", "flight.*",
+	                                   "cupti.flush*"};
 
 	return WS_NAME_IS_ONE_OF(key, keys);
 }

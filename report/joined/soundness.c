@@ -490,6 +490,7 @@ void ws_judge_end(struct ws_judge *j)
 		} else if (f.is_capturing[thread]) {
 			s->captured += role == WS_LAUNCHES_KERNELS;
 		} else if (call->correlation && !call->kind->failed &&
+		           call->start_ns >= m->kept_from_ns &&
 		           (role == WS_LAUNCHES_KERNELS || call->dur_ns >= COPY_NS)) {
 			WS_GROW(f.workless, f.nworkless + 1, f.workless_capacity);
 			f.workless[f.nworkless++] = i;

@@ -47,28 +47,28 @@ void ws_loader_release(struct ws_loader *l)
  * configurations, payloads.
  */
 
+int64_t ws_meta_number(const struct ws_column_data *meta, const char *key, int64_t absent)
+{
+	const struct ws_bytes value = ws_meta_value(meta, key);
+	char text[32];
+
+	if (!value.len || value.len >= sizeof(text))
+		return absent;
+	memcpy(text, value.ptr, value.len);
+	text[value.len] = 0;
+	return strtoll(text, NULL, 10);
+}
+
 /* A recorded window of --standby, from 1. One without an end lasts to the end of the trace. */
 static bool find_window(const struct ws_column_data *meta, size_t number, struct ws_span *out)
 {
-	static const char *const edge[] = {"begin", "end"};
-	int64_t ns[] = {0, INT64_MAX};
+	char begin[64], end[64];
 
-	for (int i = 0; i < 2; i++) {
-		char key[64], text[32];
-		struct ws_bytes value;
-
-		snprintf(key, sizeof(key), "record.window.%zu.%s_ns", number, edge[i]);
-		value = ws_meta_value(meta, key);
-		if (value.len && value.len < sizeof(text)) {
-			memcpy(text, value.ptr, value.len);
-			text[value.len] = 0;
-			ns[i] = strtoll(text, NULL, 10);
-		} else if (!i) {
-			return 0;
-		}
-	}
-	*out = (struct ws_span){ns[0], ns[1]};
-	return ns[0] <= ns[1];
+	snprintf(begin, sizeof(begin), "record.window.%zu.begin_ns", number);
+	snprintf(end, sizeof(end), "record.window.%zu.end_ns", number);
+	*out = (struct ws_span){ws_meta_number(meta, begin, INT64_MAX),
+	                        ws_meta_number(meta, end, INT64_MAX)};
+	return ws_meta_value(meta, begin).len && out->start_ns <= out->end_ns;
 }
 
 static enum ws_status check_count(uint64_t rows, struct ws_err *err)
@@ -518,8 +518,11 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_resources_load(&m->resources, l->r, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &m->meta, err));
 	WS_NEW(&m->arena, m->recorded, m->meta.rows);
+	m->kept_from_ns = ws_meta_number(&m->meta, "record.kept_from_ns", INT64_MIN);
 	while (find_window(&m->meta, m->nrecorded + 1, &m->recorded[m->nrecorded]))
 		m->nrecorded++;
+	if (m->kept_from_ns > INT64_MIN)
+		m->recorded[m->nrecorded++] = (struct ws_span){m->kept_from_ns, INT64_MAX};
 	return ws_load_kind(l, WS_KIND_LOSS, &m->loss, err);
 }
 

@@ -44,6 +44,9 @@ static inline struct ws_bytes ws_meta_value(const struct ws_column_data *meta, c
 	return (struct ws_bytes){"", 0};
 }
 
+/* A value of the provenance that is a whole number. */
+int64_t ws_meta_number(const struct ws_column_data *meta, const char *key, int64_t absent);
+
 /*
  * The batch that a step of a language-model server ran, as encoded in the name of the step: vLLM's
  * execute_context_1(888)_generation_7(7), SGLang's step[DECODE bs=16], ATOM's decode[bs=16 tok=16],

@@ -649,6 +649,7 @@ struct ws_model {
 	 * of it was recorded */
 	struct ws_span *recorded;
 	size_t nrecorded;
+	int64_t kept_from_ns; /* what came before was dropped (record --keep); INT64_MIN: nothing */
 	uint64_t host_functions; /* of streams, as recorded */
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
@@ -771,7 +772,8 @@ void ws_steps_count_measured(struct ws_model *m);
  * number of launches of each step: the steps at the begin and the end without any, if others have
  * some; and the last one if it is PyTorch's and launched under 0.8 times as much as each other
  * step. The last prof.step() opens such a step, and the end of profiling closes it. The same for
- * the first of those that end with an optimizer's step. Recounts nmeasured.
+ * the first of those that end with an optimizer's step. And those that began before
+ * m->kept_from_ns. Recounts nmeasured.
  */
 void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
 /* The step of the process that contains [start, end] and began last; WS_NONE if there is none.

@@ -326,6 +326,9 @@ void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
 {
 	uint32_t first = WS_NONE, last = WS_NONE; /* with work */
 
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		m->steps[s].unfinished |= m->steps[s].start_ns < m->kept_from_ns;
+	ws_steps_count_measured(m);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!ws_step_is_measured(m, s) || !work[s])
 			continue;

@@ -791,6 +791,25 @@ void ws_page_add_headline(struct ws_page_making *p)
 		                        ws_say_time_range(p->texts, page->step_ns, (double)least_ns,
 		                                          (double)most_ns),
 		                        page->nsteps - first);
+	/* "Step 30 took 1.55 s, the median 50.2 ms: this trace was written because of it." */
+	const struct ws_bytes trigger = ws_meta_value(&p->m->meta, "flight.trigger");
+	const int64_t slow_ns = ws_meta_number(&p->m->meta, "flight.step_ns", 0);
+	if (slow_ns > 0)
+		ws_page_say(p->page, "",
+		            ws_arena_format(p->texts,
+		                            "Step %" PRId64
+		                            " of the run took %s, the median %s: this trace "
+		                            "was written because of it.",
+		                            ws_meta_number(&p->m->meta, "flight.step", 0),
+		                            ws_say_time(p->texts, (double)slow_ns),
+		                            ws_say_time(p->texts,
+		                                        (double)ws_meta_number(&p->m->meta,
+		                                                               "flight.median_ns",
+		                                                               0))),
+		            NULL);
+	else if (ws_bytes_is(trigger, "signal") || ws_bytes_is(trigger, "ctl"))
+		ws_page_say(p->page, "",
+		            "This trace was written on request, while the program ran.", NULL);
 	if (*ws_calibration_words(p->m, p->texts))
 		ws_page_say(p->page, "", ws_calibration_words(p->m, p->texts), NULL);
 	if (unrecorded_ns > 0)

@@ -8,6 +8,7 @@ show() { # the reason, and whether two steps before the slow one are there, and 
 	for trace in t*.wtrace; do
 		echo "$trace: $(warpsheet info "$trace" | sed -n 's/^  flight\.\(trigger\|step\|slow_steps\)  *\(.*\)/\1 \2/p' | paste -sd' ')"
 		warpsheet check "$trace" | grep -v ', closed; whole$' || :
+		warpsheet report "$trace" | grep -o 'losses are not counted' || :
 		start=$(warpsheet info "$trace" | sed -n 's/^  flight\.step_start_ns *//p')
 		[ -z "$start" ] || ask "$trace" "SELECT CASE WHEN sum(time_ns < $start) >= 2 THEN 'steps before, ' ELSE 'none, ' END ||
 			sum(time_ns = $start) || ' slow' FROM nvtx_record WHERE type = 'push' AND name = 'step'" 1
@@ -26,6 +27,9 @@ warpsheet-record --keep 4 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 
 show
 echo '# a signal, which the program does not get'
 warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
+show
+echo '# its counters of losses are of that time'
+warpsheet-record --keep 0.3 --flush-interval 50 --when signal -o t.wtrace -- $steps 60:10 usr2 20:20 2>/dev/null
 show
 echo '# warpsheet ctl dump'
 warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null

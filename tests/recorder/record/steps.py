@@ -5,7 +5,7 @@
 N:MS       N steps; the kernel of each takes MS milliseconds
 N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
-exit:CODE  end now; kill: by SIGKILL; usr2: sends SIGUSR2 to the recorder; dump: `warpsheet ctl dump`
+exit:CODE  end now; kill: by SIGKILL; killed: kills the recorder; usr2: sends it SIGUSR2; dump: `warpsheet ctl dump`
 """
 import ctypes
 import os
@@ -78,8 +78,8 @@ for spec in sys.argv[1:]:
         sys.exit(int(rest))
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    if what == "usr2":
-        os.kill(os.getppid(), signal.SIGUSR2)
+    if what in ("usr2", "killed"):
+        os.kill(os.getppid(), signal.SIGUSR2 if what == "usr2" else signal.SIGKILL)
         continue
     if what == "dump":
         subprocess.run(["warpsheet", "ctl", "dump", str(os.getppid())], check=True)
