@@ -304,14 +304,15 @@ static void put_request(struct ws_seg_header *seg, union ws_seg_request request)
 	_Atomic uint64_t *word = &seg->control.standby.request;
 	union ws_seg_request before = {.word = atomic_load(word)};
 
-	/* its threads look for a request only here while they record */
-	if (request.is_now && !request.is_start)
-		atomic_store(&seg->control.has_ended, 1);
 	do {
 		request.number = before.number + 1;
 		if (!request.number)
 			request.number = 1;
 	} while (!atomic_compare_exchange_weak(word, &before.word, request.word));
+	/* while threads record they look for a request only if this is set; the next one resets it
+	 */
+	if (request.is_now && !request.is_start)
+		atomic_store(&seg->control.has_ended, 1);
 }
 
 struct ctl {
