@@ -130,11 +130,13 @@ refused ctl status
 refused ctl start
 victim 1
 until [ "$(field 3)" = recording ]; do sleep 0.01; done
+warpsheet ctl status | tr -s ' ' | sed "s#$PWD/##; s/[0-9][0-9]*/N/g"
 refused ctl start
 refused ctl start 1
 refused ctl start x
 refused ctl begin
 refused ctl dump
+refused ctl dump --job .
 refused ctl stop --steps 3
 refused ctl start --steps 10000
 mkdir -m 755 open

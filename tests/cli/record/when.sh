@@ -28,7 +28,7 @@ echo '# a signal, which the program does not get'
 warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
 show
 echo '# warpsheet ctl dump'
-warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null
+warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null | sed 's/process [0-9]*/process N/'
 show
 echo '# wrong words'
 for when in step 'step > 1x median' 'step > 2x mean' never; do
