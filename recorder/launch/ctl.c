@@ -863,8 +863,9 @@ int ws_ctl(int argc, char **argv)
 	               "start: record N steps, then be silent again", .min = 1,
 	               .max = WS_STANDBY_MAX_STEPS, .given = &c.has_steps),
 	        WS_OPT("now", 0, FLAG, NULL, &c.is_now,
-	               "start and stop: at once, not with the next step. The step that is then cut "
-	               "is in the trace in part"),
+	               "start and stop: do not wait for a step. A step that this cuts is recorded "
+	               "in "
+	               "part"),
 	        WS_OPT("job", 0, TEXT, "DIR", &c.job,
 	               "all ranks that were started with `record --standby --job DIR`: they record "
 	               "the same steps"),
@@ -884,10 +885,14 @@ int ws_ctl(int argc, char **argv)
 		puts("Usage: warpsheet ctl start|stop|dump|status [PID | --job DIR] [options]\n\n"
 		     "Programs that were started by 'warpsheet record --standby' are recorded "
 		     "from\n"
-		     "'start' on, until 'stop' or for a number of steps. PID is the recorder, the\n"
-		     "program or one of its processes; it can be left out if one recording runs.\n"
-		     "'dump' writes what a program keeps that was started by 'record --keep'.\n"
-		     "'status' shows what all recordings do. Exit status 1: there is none.\n");
+		     "'start' on, until 'stop' or for a number of steps. 'dump' writes what a "
+		     "flight\n"
+		     "recorder ('warpsheet record --keep') keeps. 'status' shows all recordings. "
+		     "PID\n"
+		     "is that of the recorder, of the program or of one of its processes; it can "
+		     "be\n"
+		     "left out if one recording runs. Exit status 1: there is no such "
+		     "recording.\n");
 		ws_opt_print_help(stdout, opts, nopts);
 		return 0;
 	}
