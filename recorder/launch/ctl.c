@@ -157,6 +157,12 @@ struct search {
 	size_t n, size;
 };
 
+/* The process itself, or the program before it has attached. */
+static uint32_t pid_of(const struct ws_seg_header *seg)
+{
+	return ws_seg_process(atomic_load(&seg->attached) ? &seg->owner : &seg->started).pid;
+}
+
 static void look_at(void *ctx, const char *path)
 {
 	struct search *s = ctx;
@@ -170,7 +176,7 @@ static void look_at(void *ctx, const char *path)
 	f.first_len = further ? (size_t)(further - path) : strlen(path);
 	f.launcher = launcher.pid;
 	f.started = ws_seg_process(&f.file.seg->started).pid;
-	f.pid = atomic_load(&f.file.seg->attached) ? ws_seg_process(&f.file.seg->owner).pid : 0;
+	f.pid = pid_of(f.file.seg);
 	f.has_launcher = ws_proc_is_elsewhere(launcher.namespace) || ws_proc_alive(launcher);
 	WS_GROW(s->found, s->n + 1, s->size);
 	s->found[s->n++] = f;
@@ -272,22 +278,19 @@ static struct row row_of(const struct ws_seg_header *seg, bool has_launcher)
 {
 	const struct ws_seg_standby *s = &seg->control.standby;
 	const int64_t since_ns = atomic_load(&s->since_ns);
-	const bool is_attached = atomic_load(&seg->attached);
 	struct row row = {0};
 
-	row.cell[COLUMN_PID] =
-	        ws_xformat("%u", ws_seg_process(is_attached ? &seg->owner : &seg->started).pid);
+	row.cell[COLUMN_PID] = ws_xformat("%u", pid_of(seg));
 	row.cell[COLUMN_PROGRAM] = copy_of(seg->control.command, 64);
 	row.cell[COLUMN_STATE] = ws_xstrdup(state_of(seg, has_launcher));
 	row.cell[COLUMN_SINCE] = ws_xformat(
 	        "%" PRId64,
 	        (ws_clock_ns(CLOCK_MONOTONIC) - (since_ns ? since_ns : seg->base_ns)) / 1000000000);
-	if (seg->capture.standby)
+	if (seg->capture.standby) {
 		row.cell[COLUMN_STEP] = ws_xformat("%" PRIu64, atomic_load(&s->steps));
-	if (seg->capture.standby)
 		row.cell[COLUMN_PLAN] = plan_of(s);
-	if (seg->capture.standby)
 		row.cell[COLUMN_WINDOWS] = ws_xformat("%" PRIu64, atomic_load(&s->windows));
+	}
 	row.cell[COLUMN_KERNELS] = ws_xformat("%" PRIu64, atomic_load(&s->kernels));
 	row.cell[COLUMN_RANGES] = ws_xformat("%" PRIu64, atomic_load(&s->ranges));
 	row.cell[COLUMN_LOSSES] = ws_xformat("%" PRIu64, atomic_load(&s->lost));
@@ -343,7 +346,7 @@ static void tell_request(const struct found *f, const union ws_seg_request *r)
 {
 	const uint64_t begun = atomic_load(&f->file.seg->control.standby.steps);
 
-	printf("process %u: ", f->pid ? f->pid : f->started);
+	printf("process %u: ", f->pid);
 	if (!r->is_start)
 		puts(r->is_now ? "recording ends now"
 		               : "recording ends with the present step; --now ends it at once");
@@ -803,7 +806,7 @@ static int dump(const struct search *s, const struct found *of)
 		WS_FAIL(&err, USAGE,
 		        "process %u keeps nothing to dump: start it with `warpsheet record --keep "
 		        "SECONDS`",
-		        of->pid ? of->pid : of->started);
+		        of->pid);
 		return failed(&err);
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -811,7 +814,7 @@ static int dump(const struct search *s, const struct found *of)
 			atomic_fetch_add(&s->found[i].file.seg->control.standby.dumps, 1);
 	printf("process %u: the recorder writes what is kept, and then prints the name of the "
 	       "trace\n",
-	       of->pid ? of->pid : of->started);
+	       of->pid);
 	return 0;
 }
 
@@ -844,7 +847,7 @@ static int run(const struct ctl *c, const char *verb, const char *pid)
 	} else if (!of->file.seg->capture.standby) {
 		WS_FAIL(&err, USAGE,
 		        "process %u was not started with --standby, so it is recorded all the time",
-		        of->pid ? of->pid : of->started);
+		        of->pid);
 		code = failed(&err);
 	} else {
 		code = request(&s, of, c, !strcmp(verb, "start"));
