@@ -402,7 +402,7 @@ static int request(const struct search *s, const struct found *of, const struct 
 /* What a command says. */
 struct command {
 	uint64_t number; /* its time, so that it is another one each time */
-	char verb[8];    /* start, stop, dump */
+	char verb[8];    /* start or stop */
 	uint64_t first, steps;
 	int is_now;
 };
