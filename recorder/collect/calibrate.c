@@ -115,7 +115,10 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 	if (begins && is_standby) {
 		begins = ws_standby_step_begins(n + 1, !atomic_exchange(&captures, 0));
 		ws_lock(&lock, &signals);
-		step.is_open = begins;
+		/* ranges of another thread may have taken over meanwhile */
+		begins = begins && atomic_load(&leader) == &self &&
+		         atomic_load(&names_steps) == (int)source;
+		step.is_open |= begins;
 		ws_unlock(&lock, &signals);
 	} else if (kind != WS_CALIBRATION_NONE) {
 		ws_turn_device(kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF : WS_DEVICE_WAIT);

@@ -335,6 +335,11 @@ static inline bool ws_is_unrecorded(void)
 {
 	return WS_UNLIKELY(atomic_load_explicit(&ws_recorded_now, memory_order_relaxed));
 }
+static inline bool ws_step_is_left_out(void)
+{
+	return WS_UNLIKELY(atomic_load_explicit(&ws_recorded_now, memory_order_relaxed) ==
+	                   WS_RECORDED_NOT);
+}
 static inline bool ws_is_silent(void)
 {
 	return WS_UNLIKELY(atomic_load_explicit(&ws_recorded_now, memory_order_relaxed) ==

@@ -479,8 +479,7 @@ static int push(struct ws_event *ev, bool is_mark)
 	if (is_cpu_domain(ev))
 		return push_kernel(thread_buffer, ev);
 	level = (int)thread_buffer->domains[ev->domain].open++;
-	if (ws_is_unrecorded() && !ws_is_silent() && !is_mark &&
-	    !thread_buffer->domains[ev->domain].dropped)
+	if (ws_step_is_left_out() && !is_mark && !thread_buffer->domains[ev->domain].dropped)
 		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
 	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain))) { /* as fast as it can */
 		thread_buffer->domains[ev->domain].dropped++;

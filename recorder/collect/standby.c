@@ -73,17 +73,17 @@ static bool take(uint64_t next)
 		return 0;
 	if (!r.is_start) {
 		atomic_store(&s->last, r.first > next ? r.first : next);
-		if (r.is_now) /* it made threads that record look here */
-			atomic_store(&ws_collector.seg->control.has_ended, 0);
 	} else if (r.first && r.first < next) {
 		atomic_store(&s->missed, r.number);
 	} else {
-		first = r.is_now ? 0 : r.first ? r.first : next;
-		atomic_store(&s->last, !r.steps   ? UINT64_MAX
-		                       : r.is_now ? atomic_load(&s->steps) + 1 + r.steps
-		                                  : first + r.steps);
+		first = r.is_now ? atomic_load(&s->steps) : r.first ? r.first : next;
+		atomic_store(&s->last, !r.steps ? UINT64_MAX : first + r.is_now + r.steps);
 		atomic_store(&s->first, first);
 	}
+	/* set by a stop at once, which this request may have replaced; it stays behind --max-size
+	 */
+	atomic_store(&ws_collector.seg->control.has_ended,
+	             atomic_load(&ws_collector.seg->control.stop_ns) != 0);
 	atomic_store(&s->taken, r.number);
 	return 1;
 }

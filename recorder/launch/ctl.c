@@ -55,6 +55,10 @@ static const struct {
 
 struct row {
 	char *cell[NCOLUMNS]; /* NULL: unknown */
+	/* of a rank of --job */
+	uint64_t steps, command; /* begun; number of the last command that it read */
+	uint64_t world, ahead;   /* 0: unknown; see choose_step() */
+	bool is_dead;
 };
 
 struct table {
@@ -62,26 +66,39 @@ struct table {
 	size_t n, size;
 };
 
+/* The name of a program without its folders, and no column that is empty in all rows. */
 static void print_text(const struct table *t)
 {
-	int width[NCOLUMNS];
+	int width[NCOLUMNS] = {0}, last = 0;
 
-	for (int c = 0; c < NCOLUMNS; c++)
-		width[c] = (int)strlen(columns[c].title);
-	for (size_t r = 0; r < t->n; r++)
-		for (int c = 0; c < NCOLUMNS; c++) {
+	for (int c = 0; c < NCOLUMNS; c++) {
+		for (size_t r = 0; r < t->n; r++) {
 			const char *cell = t->rows[r].cell[c];
+			const int n =
+			        cell ? (int)strlen(c == COLUMN_PROGRAM ? ws_path_name(cell) : cell)
+			             : 0;
 
-			if (cell && (int)strlen(cell) > width[c])
-				width[c] = (int)strlen(cell);
+			width[c] = n > width[c] ? n : width[c];
 		}
+		if (!width[c])
+			continue;
+		last = c;
+		if (width[c] < (int)strlen(columns[c].title))
+			width[c] = (int)strlen(columns[c].title);
+	}
 	for (size_t r = 0; r <= t->n; r++)
-		for (int c = 0; c < NCOLUMNS; c++) {
+		for (int c = 0; c <= last; c++) {
 			const char *cell = r ? t->rows[r - 1].cell[c] : columns[c].title;
-			const bool is_last = c + 1 == NCOLUMNS;
 
-			printf("%*s%s", columns[c].is_number ? width[c] : is_last ? 0 : -width[c],
-			       cell ? cell : "", is_last ? "\n" : "  ");
+			if (!width[c])
+				continue;
+			if (r && cell && c == COLUMN_PROGRAM)
+				cell = ws_path_name(cell);
+			printf("%*s%s",
+			       columns[c].is_number ? width[c]
+			       : c == last          ? 0
+			                            : -width[c],
+			       cell ? cell : "", c == last ? "\n" : "  ");
 		}
 }
 
@@ -140,6 +157,12 @@ struct search {
 	size_t n, size;
 };
 
+/* The process itself, or the program before it has attached. */
+static uint32_t pid_of(const struct ws_seg_header *seg)
+{
+	return ws_seg_process(atomic_load(&seg->attached) ? &seg->owner : &seg->started).pid;
+}
+
 static void look_at(void *ctx, const char *path)
 {
 	struct search *s = ctx;
@@ -153,7 +176,7 @@ static void look_at(void *ctx, const char *path)
 	f.first_len = further ? (size_t)(further - path) : strlen(path);
 	f.launcher = launcher.pid;
 	f.started = ws_seg_process(&f.file.seg->started).pid;
-	f.pid = atomic_load(&f.file.seg->attached) ? ws_seg_process(&f.file.seg->owner).pid : 0;
+	f.pid = pid_of(f.file.seg);
 	f.has_launcher = ws_proc_is_elsewhere(launcher.namespace) || ws_proc_alive(launcher);
 	WS_GROW(s->found, s->n + 1, s->size);
 	s->found[s->n++] = f;
@@ -255,22 +278,19 @@ static struct row row_of(const struct ws_seg_header *seg, bool has_launcher)
 {
 	const struct ws_seg_standby *s = &seg->control.standby;
 	const int64_t since_ns = atomic_load(&s->since_ns);
-	const bool is_attached = atomic_load(&seg->attached);
 	struct row row = {0};
 
-	row.cell[COLUMN_PID] =
-	        ws_xformat("%u", ws_seg_process(is_attached ? &seg->owner : &seg->started).pid);
+	row.cell[COLUMN_PID] = ws_xformat("%u", pid_of(seg));
 	row.cell[COLUMN_PROGRAM] = copy_of(seg->control.command, 64);
 	row.cell[COLUMN_STATE] = ws_xstrdup(state_of(seg, has_launcher));
 	row.cell[COLUMN_SINCE] = ws_xformat(
 	        "%" PRId64,
 	        (ws_clock_ns(CLOCK_MONOTONIC) - (since_ns ? since_ns : seg->base_ns)) / 1000000000);
-	if (seg->capture.standby)
+	if (seg->capture.standby) {
 		row.cell[COLUMN_STEP] = ws_xformat("%" PRIu64, atomic_load(&s->steps));
-	if (seg->capture.standby)
 		row.cell[COLUMN_PLAN] = plan_of(s);
-	if (seg->capture.standby)
 		row.cell[COLUMN_WINDOWS] = ws_xformat("%" PRIu64, atomic_load(&s->windows));
+	}
 	row.cell[COLUMN_KERNELS] = ws_xformat("%" PRIu64, atomic_load(&s->kernels));
 	row.cell[COLUMN_RANGES] = ws_xformat("%" PRIu64, atomic_load(&s->ranges));
 	row.cell[COLUMN_LOSSES] = ws_xformat("%" PRIu64, atomic_load(&s->lost));
@@ -304,14 +324,15 @@ static void put_request(struct ws_seg_header *seg, union ws_seg_request request)
 	_Atomic uint64_t *word = &seg->control.standby.request;
 	union ws_seg_request before = {.word = atomic_load(word)};
 
-	/* its threads look for a request only here while they record */
-	if (request.is_now && !request.is_start)
-		atomic_store(&seg->control.has_ended, 1);
 	do {
 		request.number = before.number + 1;
 		if (!request.number)
 			request.number = 1;
 	} while (!atomic_compare_exchange_weak(word, &before.word, request.word));
+	/* while threads record they look for a request only if this is set; the next one resets it
+	 */
+	if (request.is_now && !request.is_start)
+		atomic_store(&seg->control.has_ended, 1);
 }
 
 struct ctl {
@@ -325,7 +346,7 @@ static void tell_request(const struct found *f, const union ws_seg_request *r)
 {
 	const uint64_t begun = atomic_load(&f->file.seg->control.standby.steps);
 
-	printf("process %u: ", f->pid ? f->pid : f->started);
+	printf("process %u: ", f->pid);
 	if (!r->is_start)
 		puts(r->is_now ? "recording ends now"
 		               : "recording ends with the present step; --now ends it at once");
@@ -381,7 +402,7 @@ static int request(const struct search *s, const struct found *of, const struct 
 /* What a command says. */
 struct command {
 	uint64_t number; /* its time, so that it is another one each time */
-	char verb[8];    /* start, stop, dump */
+	char verb[8];    /* start or stop */
 	uint64_t first, steps;
 	int is_now;
 };
@@ -460,9 +481,11 @@ static void write_rank(const struct ws_job *job, struct ws_process *p)
 				fprintf(out.f, "%s=%s\n", columns[c].title, row.cell[c]);
 		fprintf(out.f,
 		        "world=%s\nlauncher=%u\nticks=%" PRIu64 "\nwritten=%" PRId64
-		        "\nper_s=%g\ncommand=%" PRIu64 "\n",
+		        "\nahead=%" PRIu64 "\ncommand=%" PRIu64 "\n",
 		        world ? world : "", self.pid, self.start_ticks,
-		        ws_clock_ns(CLOCK_REALTIME) / 1000000000, p->job.per_s, job->number);
+		        ws_clock_ns(CLOCK_REALTIME) / 1000000000,
+		        p->job.per_s > 0 ? 1 + (uint64_t)ceil(p->job.per_s * NOTICE_S) : 0,
+		        job->number);
 		(void)ws_outfile_commit(&out, NULL);
 	}
 	for (int c = 0; c < NCOLUMNS; c++)
@@ -546,19 +569,6 @@ void ws_job_close(struct ws_job *job, struct ws_process *const *processes, size_
 
 /* --- the same, seen by `warpsheet ctl --job` --- */
 
-struct rank {
-	struct row row;
-	char *world;
-	uint64_t steps, command;
-	double per_s;
-	bool is_dead;
-};
-
-struct ranks {
-	struct rank *ranks;
-	size_t n, size;
-};
-
 /* The value behind NAME= at the begin of a line; for free(). NULL: there is none. */
 static char *value_in(const char *text, const char *name)
 {
@@ -580,54 +590,52 @@ static uint64_t number_in(const char *text, const char *name)
 	return number;
 }
 
-static void read_rank(struct ranks *ranks, const char *text)
+static void read_rank(struct table *ranks, const char *text)
 {
 	const struct ws_proc launcher = {.pid = (uint32_t)number_in(text, "launcher"),
 	                                 .start_ticks = number_in(text, "ticks")};
 	const int64_t age_s =
 	        ws_clock_ns(CLOCK_REALTIME) / 1000000000 - (int64_t)number_in(text, "written");
-	char host[256] = "", *per_s = value_in(text, "per_s");
-	struct rank r = {.world = value_in(text, "world"),
-	                 .steps = number_in(text, "Step"),
-	                 .command = number_in(text, "command"),
-	                 .per_s = per_s ? strtod(per_s, NULL) : 0};
+	char host[256] = "";
+	struct row r = {.steps = number_in(text, columns[COLUMN_STEP].title),
+	                .command = number_in(text, "command"),
+	                .world = number_in(text, "world"),
+	                .ahead = number_in(text, "ahead")};
 
-	free(per_s);
 	for (int c = 0; c < NCOLUMNS; c++)
-		r.row.cell[c] = value_in(text, columns[c].title);
+		r.cell[c] = value_in(text, columns[c].title);
 	(void)gethostname(host, sizeof(host) - 1);
 	/* on this machine the process itself shows it */
-	r.is_dead = r.row.cell[COLUMN_HOST] && !strcmp(r.row.cell[COLUMN_HOST], host)
+	r.is_dead = r.cell[COLUMN_HOST] && !strcmp(r.cell[COLUMN_HOST], host)
 	                    ? !launcher.pid || !ws_proc_alive(launcher)
 	                    : age_s > DEAD_S;
 	if (r.is_dead) {
-		free(r.row.cell[COLUMN_STATE]);
-		r.row.cell[COLUMN_STATE] = ws_xstrdup("dead");
+		free(r.cell[COLUMN_STATE]);
+		r.cell[COLUMN_STATE] = ws_xstrdup("dead");
 	}
-	WS_GROW(ranks->ranks, ranks->n + 1, ranks->size);
-	ranks->ranks[ranks->n++] = r;
+	add_row(ranks, r);
 }
 
 static int by_rank(const void *pa, const void *pb)
 {
-	const struct rank *a = pa, *b = pb;
-	const char *const rank[] = {a->row.cell[COLUMN_RANK], b->row.cell[COLUMN_RANK]};
+	const struct row *a = pa, *b = pb;
+	const char *const rank[] = {a->cell[COLUMN_RANK], b->cell[COLUMN_RANK]};
 	const long number[] = {rank[0] ? strtol(rank[0], NULL, 10) : -1,
 	                       rank[1] ? strtol(rank[1], NULL, 10) : -1};
 
 	if (number[0] != number[1])
 		return number[0] < number[1] ? -1 : 1;
-	return strcmp(a->row.cell[COLUMN_PID] ? a->row.cell[COLUMN_PID] : "",
-	              b->row.cell[COLUMN_PID] ? b->row.cell[COLUMN_PID] : "");
+	return strcmp(a->cell[COLUMN_PID] ? a->cell[COLUMN_PID] : "",
+	              b->cell[COLUMN_PID] ? b->cell[COLUMN_PID] : "");
 }
 
-static void read_ranks(const char *dir, struct ranks *ranks)
+static void read_ranks(const char *dir, struct table *ranks)
 {
 	static char text[16384];
 	struct dirent *entry;
 	DIR *d = opendir(dir);
 
-	*ranks = (struct ranks){0};
+	*ranks = (struct table){0};
 	while (d && (entry = readdir(d))) {
 		char *path;
 
@@ -641,74 +649,52 @@ static void read_ranks(const char *dir, struct ranks *ranks)
 	if (d)
 		closedir(d);
 	if (ranks->n)
-		qsort(ranks->ranks, ranks->n, sizeof(*ranks->ranks), by_rank);
-}
-
-static void free_ranks(struct ranks *ranks)
-{
-	for (size_t i = 0; i < ranks->n; i++) {
-		for (int c = 0; c < NCOLUMNS; c++)
-			free(ranks->ranks[i].row.cell[c]);
-		free(ranks->ranks[i].world);
-	}
-	free(ranks->ranks);
-}
-
-static void print_ranks(const struct ranks *ranks, enum format format)
-{
-	struct table t = {0};
-
-	for (size_t i = 0; i < ranks->n; i++)
-		add_row(&t, ranks->ranks[i].row);
-	print_table(&t, format);
-	free(t.rows); /* the cells are the ranks' */
+		qsort(ranks->rows, ranks->n, sizeof(*ranks->rows), by_rank);
 }
 
 /* Number of living ranks that read this command, and that missed its first step. */
-static size_t count_answers(const struct ranks *ranks, uint64_t number, size_t *missed)
+static size_t count_answers(const struct table *ranks, uint64_t number, size_t *missed)
 {
 	size_t n = 0;
 
 	*missed = 0;
 	for (size_t i = 0; i < ranks->n; i++) {
-		const struct rank *r = &ranks->ranks[i];
+		const struct row *r = &ranks->rows[i];
 
 		n += !r->is_dead && r->command == number;
 		*missed += !r->is_dead && r->command == number &&
-		           !strcmp(r->row.cell[COLUMN_STATE] ? r->row.cell[COLUMN_STATE] : "",
-		                   "missed");
+		           !strcmp(r->cell[COLUMN_STATE] ? r->cell[COLUMN_STATE] : "", "missed");
 	}
 	return n;
 }
 
-/* A step that no rank has reached when all have heard of it. *living: number of ranks. */
-static enum ws_status choose_step(const struct ranks *ranks, const char *dir, uint64_t *step,
-                                  size_t *living, struct ws_err *err)
+/* A step that no rank has reached when all have heard of it: the largest number begun, and as many
+ * further as the fastest one makes until then. *living: number of ranks. */
+static enum ws_status choose_step(const struct table *ranks, const char *dir, bool needs_all,
+                                  uint64_t *step, size_t *living, struct ws_err *err)
 {
-	uint64_t top = 0, world = 0;
-	double per_s = 0;
+	uint64_t top = 0, world = 0, ahead = 0;
 
 	*living = 0;
 	for (size_t i = 0; i < ranks->n; i++) {
-		const struct rank *r = &ranks->ranks[i];
-		const uint64_t size = r->world ? strtoull(r->world, NULL, 10) : 0;
+		const struct row *r = &ranks->rows[i];
 
 		if (r->is_dead)
 			continue;
 		++*living;
-		world = size > world ? size : world;
+		world = r->world > world ? r->world : world;
 		top = r->steps > top ? r->steps : top;
-		per_s = r->per_s > per_s ? r->per_s : per_s;
+		ahead = r->ahead > ahead ? r->ahead : ahead;
 	}
 	WS_FAIL_IF(!*living, err, FINDING,
 	           "no rank runs in %s: start each with `warpsheet record --standby --job %s`", dir,
 	           dir);
-	WS_FAIL_IF(*living < world, err, FINDING,
+	WS_FAIL_IF(needs_all && *living < world, err, FINDING,
 	           "%zu of %" PRIu64
 	           " ranks are in %s: wait until all have begun, or see which are dead "
 	           "(`warpsheet ctl status --job %s`)",
 	           *living, world, dir, dir);
-	*step = top + (per_s > 0 ? 1 + (uint64_t)ceil(per_s * NOTICE_S) : 2 * NOTICE_S);
+	*step = top + (ahead ? ahead : 2 * NOTICE_S);
 	return WS_OK;
 }
 
@@ -738,7 +724,8 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 	struct command command = {.number = (uint64_t)ws_clock_ns(CLOCK_REALTIME),
 	                          .steps = (uint64_t)c->steps,
 	                          .is_now = c->is_now};
-	struct ranks ranks = {0};
+	struct table ranks = {0};
+	const bool is_start = !strcmp(verb, "start");
 	size_t living = 0, answers = 0, missed = 0;
 	struct ws_err err = {0};
 	enum ws_status status = check_job_folder(dir, &err);
@@ -746,37 +733,38 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 	if (status == WS_OK)
 		read_ranks(dir, &ranks);
 	if (status == WS_OK && !strcmp(verb, "status")) {
-		print_ranks(&ranks, (enum format)c->format);
-		free_ranks(&ranks);
-		return ranks.n ? 0 : ws_status_exit_code(WS_FINDING);
+		print_table(&ranks, (enum format)c->format);
+		if (ranks.n) {
+			free_table(&ranks);
+			return 0;
+		}
 	}
 	snprintf(command.verb, sizeof(command.verb), "%s", verb);
-	WS_THEN(status, choose_step(&ranks, dir, &command.first, &living, &err));
+	WS_THEN(status, choose_step(&ranks, dir, is_start, &command.first, &living, &err));
 	if (c->is_now)
 		command.first = 0;
 	WS_THEN(status, write_command(dir, &command, &err));
 	/* until all ranks have answered */
 	for (int ms = 0; status == WS_OK && ms < ANSWER_MS && answers < living; ms += 100) {
 		usleep(100000);
-		free_ranks(&ranks);
+		free_table(&ranks);
 		read_ranks(dir, &ranks);
 		answers = count_answers(&ranks, command.number, &missed);
 	}
-	free_ranks(&ranks);
+	free_table(&ranks);
+	if (status == WS_OK)
+		printf("%zu rank%s: ", answers - missed, answers - missed == 1 ? "" : "s");
 	if (status == WS_OK && c->is_now)
-		printf("%zu ranks: recording %s now\n", answers,
-		       !strcmp(verb, "start") ? "begins" : "ends");
-	else if (status == WS_OK && !strcmp(verb, "start"))
-		printf("%zu ranks: recording begins with step %" PRIu64 "\n", answers - missed,
-		       command.first);
+		printf("recording %s now\n", is_start ? "begins" : "ends");
 	else if (status == WS_OK)
-		printf("%zu ranks: step %" PRIu64 " is the first that is not recorded\n", answers,
+		printf(is_start ? "recording begins with step %" PRIu64 "\n"
+		                : "step %" PRIu64 " is the first that is not recorded\n",
 		       command.first);
 	if (status == WS_OK && answers < living)
-		status = WS_FAIL(
-		        &err, FINDING,
-		        "%zu of %zu ranks have not answered (`warpsheet ctl status --job %s`)",
-		        living - answers, living, dir);
+		status =
+		        WS_FAIL(&err, FINDING,
+		                "%zu of %zu ranks did not answer (`warpsheet ctl status --job %s`)",
+		                living - answers, living, dir);
 	else if (status == WS_OK && missed)
 		status = WS_FAIL(&err, FINDING,
 		                 "%zu ranks had passed step %" PRIu64
@@ -795,7 +783,9 @@ static enum ws_status choose(const struct search *s, const char *pid, const stru
 	bool is_ambiguous;
 
 	WS_FAIL_IF(pid && (!number || *end || number > UINT32_MAX), err, USAGE,
-	           "%s is no process: give a PID, or nothing if only one recording runs", pid);
+	           "%s is not the number of a process: give a PID, or nothing if only one "
+	           "recording runs",
+	           pid);
 	*of = find(s, (uint32_t)number, &is_ambiguous);
 	WS_FAIL_IF(!*of && pid, err, FINDING,
 	           "process %s is not recorded by a recorder of yours (`warpsheet ctl status` lists "
@@ -816,12 +806,15 @@ static int dump(const struct search *s, const struct found *of)
 		WS_FAIL(&err, USAGE,
 		        "process %u keeps nothing to dump: start it with `warpsheet record --keep "
 		        "SECONDS`",
-		        of->pid ? of->pid : of->started);
+		        of->pid);
 		return failed(&err);
 	}
 	for (size_t i = 0; i < s->n; i++)
 		if (is_same_recording(&s->found[i], of))
 			atomic_fetch_add(&s->found[i].file.seg->control.standby.dumps, 1);
+	printf("process %u: the recorder writes what is kept, and then prints the name of the "
+	       "trace\n",
+	       of->pid);
 	return 0;
 }
 
@@ -854,7 +847,7 @@ static int run(const struct ctl *c, const char *verb, const char *pid)
 	} else if (!of->file.seg->capture.standby) {
 		WS_FAIL(&err, USAGE,
 		        "process %u was not started with --standby, so it is recorded all the time",
-		        of->pid ? of->pid : of->started);
+		        of->pid);
 		code = failed(&err);
 	} else {
 		code = request(&s, of, c, !strcmp(verb, "start"));
@@ -873,8 +866,9 @@ int ws_ctl(int argc, char **argv)
 	               "start: record N steps, then be silent again", .min = 1,
 	               .max = WS_STANDBY_MAX_STEPS, .given = &c.has_steps),
 	        WS_OPT("now", 0, FLAG, NULL, &c.is_now,
-	               "start and stop: at once, not with the next step. The step that is then cut "
-	               "is in the trace in part"),
+	               "start and stop: do not wait for a step. A step that this cuts is recorded "
+	               "in "
+	               "part"),
 	        WS_OPT("job", 0, TEXT, "DIR", &c.job,
 	               "all ranks that were started with `record --standby --job DIR`: they record "
 	               "the same steps"),
@@ -894,10 +888,14 @@ int ws_ctl(int argc, char **argv)
 		puts("Usage: warpsheet ctl start|stop|dump|status [PID | --job DIR] [options]\n\n"
 		     "Programs that were started by 'warpsheet record --standby' are recorded "
 		     "from\n"
-		     "'start' on, until 'stop' or for a number of steps. PID is the recorder, the\n"
-		     "program or one of its processes; it can be left out if one recording runs.\n"
-		     "'dump' writes what a program keeps that was started by 'record --keep'.\n"
-		     "'status' shows what all recordings do. Exit status 1: there is none.\n");
+		     "'start' on, until 'stop' or for a number of steps. 'dump' writes what a "
+		     "flight\n"
+		     "recorder ('warpsheet record --keep') keeps. 'status' shows all recordings. "
+		     "PID\n"
+		     "is that of the recorder, of the program or of one of its processes; it can "
+		     "be\n"
+		     "left out if one recording runs. Exit status 1: there is no such "
+		     "recording.\n");
 		ws_opt_print_help(stdout, opts, nopts);
 		return 0;
 	}
@@ -905,9 +903,16 @@ int ws_ctl(int argc, char **argv)
 		return failed(&err);
 	if (n < 1 || n > 2 ||
 	    (strcmp(argv[1], "start") && strcmp(argv[1], "stop") && strcmp(argv[1], "status") &&
-	     (strcmp(argv[1], "dump") || c.job))) {
+	     strcmp(argv[1], "dump"))) {
 		WS_FAIL(&err, USAGE,
-		        "say start, stop, status or dump, and perhaps a PID (see --help)");
+		        "give start, stop, status or dump, and a PID if several recordings run "
+		        "(see "
+		        "--help)");
+		return failed(&err);
+	}
+	if (c.job && !strcmp(argv[1], "dump")) {
+		WS_FAIL(&err, USAGE,
+		        "dump takes no --job: --standby and --keep exclude each other");
 		return failed(&err);
 	}
 	if (c.has_steps && strcmp(argv[1], "start")) {

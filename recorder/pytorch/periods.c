@@ -253,8 +253,8 @@ static void start_period(void)
 	is_blind = 0;
 	if (ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
 		ws_calibrate_begun();
-		records = records && !ws_is_unrecorded();
-		is_blind = ws_is_unrecorded() && by_optimizer;
+		records = records && !ws_step_is_left_out();
+		is_blind = ws_step_is_left_out() && by_optimizer;
 	}
 	set_recorded(records && !ws_is_silent());
 	begin_period(ws_now_ns(), 0);
@@ -267,7 +267,7 @@ static void end_period(void)
 	uint64_t ops;
 
 	ws_calibrate_settle();
-	if (is_blind) /* its marks were not seen */
+	if (is_blind) /* its marks were not seen; only a period of a known kind is left out */
 		period.hash = next_kind()->marks;
 	ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
 	if (is_silent)

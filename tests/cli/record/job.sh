@@ -73,6 +73,7 @@ kill -9 $recorder1
 { wait $recorder1; } 2>/dev/null
 state | cut -d, -f1,4
 ctl start
+ctl stop
 exec 3>&- 4>&-
 wait $recorder0
 state | cut -d, -f1,4

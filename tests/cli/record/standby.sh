@@ -16,6 +16,11 @@ done_rounds() { # done_rounds NUMBER: waits until so many are behind the program
 	until [ "$(od -An -tu4 -N4 tally | tr -d ' ')" = "$1" ]; do sleep 0.01; done
 }
 
+salvage() { # the program may take a moment to end
+	exec 3>&-
+	warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/warpsheet-* 2>&1 | sed '/still runs/d; s/, [0-9]* bytes//'
+}
+
 kill_recorder() { # the shell says "Killed"
 	kill -9 $recorder
 	{ wait $recorder; } 2>/dev/null
@@ -71,6 +76,20 @@ shown
 finish
 recorded
 
+echo '# a start directly after a stop, of which the program has seen nothing'
+victim 1 --standby
+go x 1
+ctl start
+go xx 3
+done_rounds 3
+ctl stop --now
+ctl start
+go xx 5
+ctl stop
+go x 6
+finish
+recorded
+
 echo '# a request that comes before the program'
 truncate -s 0 tally && truncate -s 4096 tally
 begin warpsheet-record --standby -o t.wtrace -- sh -c 'read -r line; exec "$0" by-input 1 tally' "$tests/record_victim"
@@ -89,8 +108,7 @@ go xx 2
 kill_recorder
 shown
 ctl start
-exec 3>&-
-warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/warpsheet-* 2>&1 | sed 's/, [0-9]* bytes//'
+salvage
 rounds t.wtrace*
 
 echo '# and while it records'
@@ -100,8 +118,7 @@ ctl start
 go xx 4
 kill_recorder
 printf xx >&3
-exec 3>&-
-warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/warpsheet-* 2>&1 | sed 's/, [0-9]* bytes//'
+salvage
 
 echo '# what cannot be'
 refused() {
@@ -113,11 +130,13 @@ refused ctl status
 refused ctl start
 victim 1
 until [ "$(field 3)" = recording ]; do sleep 0.01; done
+warpsheet ctl status | tr -s ' ' | sed "s#$PWD/##; s/[0-9][0-9]*/N/g"
 refused ctl start
 refused ctl start 1
 refused ctl start x
 refused ctl begin
 refused ctl dump
+refused ctl dump --job .
 refused ctl stop --steps 3
 refused ctl start --steps 10000
 mkdir -m 755 open

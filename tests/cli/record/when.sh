@@ -32,7 +32,7 @@ echo '# its counters of losses are of that time'
 warpsheet-record --keep 0.3 --flush-interval 50 --when signal -o t.wtrace -- $steps 60:10 usr2 20:20 2>/dev/null
 show
 echo '# warpsheet ctl dump'
-warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null
+warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null | sed 's/process [0-9]*/process N/'
 show
 echo '# wrong words'
 for when in step 'step > 1x median' 'step > 2x mean' never; do
