@@ -207,7 +207,7 @@ const char *ws_throttle_shares(const struct ws_energy *e, struct ws_arena *texts
 			out = ws_arena_format(texts, "%s%s%s %s", out, *out ? ", " : "",
 			                      ws_throttle_words(UINT64_C(1) << r, name),
 			                      ws_say_percent(texts, ws_time_mean(e->reason[r])));
-	return out;
+	return *out ? out : "none";
 }
 
 /* --- gpu_energy: a device with samples ------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void put_known(struct ws_put *out, int64_t value)
 	X(coolest_c, if (is_known) put_known(out, e->coolest_c))                           \
 	X(hottest_c, if (is_known) put_known(out, e->hottest_c))                           \
 	X(throttled, if (is_known) ws_put_real(out, ws_time_mean(e->throttled)))                         \
-	X(reasons, if (is_known) ws_put_str(out, ws_throttle_shares(e, &r->arena)))        \
+	X(reasons, if (is_known && e->throttled.ns > 0) ws_put_str(out, ws_throttle_shares(e, &r->arena))) \
 	X(known_ns, if (has_energy) ws_put_int(out, e->known_ns))                          \
 	X(resets, ws_put_count(out, e->resets))
 

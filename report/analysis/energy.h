@@ -73,7 +73,7 @@ double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel)
 /* Millijoules per window, over the devices with samples or kernels; NaN: unknown for one of them.
  */
 double ws_energy_per_step(const struct ws_model *m, const struct ws_selection *sel);
-/* "sw_power_cap 40 %, hw_slowdown 2 %"; "" without. */
+/* "sw_power_cap 40 %, hw_slowdown 2 %"; "none". */
 const char *ws_throttle_shares(const struct ws_energy *e, struct ws_arena *texts);
 
 /* Rows: devices with samples; ranges of a path at most one below the outermost; at most 200 times
