@@ -277,8 +277,7 @@ void ws_rule_throttled(struct ws_advice *a)
 		const struct ws_energy *e = &all[d].steps;
 		bool is_more = false;
 
-		if (!a->m->devices[d].kernels || !ws_energy_is_known(e) ||
-		    isnan(ws_time_mean(e->throttled)))
+		if (!ws_energy_is_known(e) || isnan(ws_time_mean(e->throttled)))
 			continue;
 		judged++;
 		if (ws_time_mean(e->throttled) < WS_A32_PERCENT ||
@@ -292,13 +291,20 @@ void ws_rule_throttled(struct ws_advice *a)
 		        ws_advice_text(a, "device %llu", (unsigned long long)a->m->devices[d].id),
 		        ws_advice_text(
 		                a,
-		                "Clocks were reduced for %s of %s: %s. Mean SM clock %.0f MHz, "
-		                "lowest %lld MHz",
+		                "Clocks were reduced for %s of %s: %s%s",
 		                ws_say_percent(a->texts, ws_time_mean(e->throttled)),
 		                a->found->has_steps ? "the measured steps" : "the time",
-		                ws_throttle_shares(e, a->texts), ws_time_mean(e->sm_mhz),
-		                (long long)e->sm_min_mhz),
-		        NULL);
+		                ws_throttle_shares(e, a->texts),
+		                e->sm_min_mhz < 0
+		                        ? ""
+		                        : ws_advice_text(a,
+		                                         ". Mean SM clock %.0f MHz, lowest %lld MHz",
+		                                         ws_time_mean(e->sm_mhz),
+		                                         (long long)e->sm_min_mhz)),
+		        is_more ? NULL
+		                : "Raise the power limit (nvidia-smi -pl) if the GPU allows, or "
+		                  "accept it: the GPU is as fast as its power lets it. Compare "
+		                  "only runs with the same clocks");
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_throttled] =

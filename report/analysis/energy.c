@@ -133,6 +133,9 @@ const struct ws_device_energy *ws_device_energy(const struct ws_model *m,
 	for (size_t i = 0; i < m->ngpu_samples; i++) {
 		struct ws_device_energy *of = &all[m->gpu_samples[i].device];
 
+		/* until the first work all GPUs that the program sees are sampled */
+		if (!m->devices[of - all].kernels && ws_model_has_kernels(m))
+			continue;
 		of->sample = of->n++ ? of->sample : &m->gpu_samples[i];
 	}
 
@@ -173,8 +176,7 @@ double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel)
 	size_t n = 0;
 
 	for (size_t d = 0; d < m->ndevices; d++)
-		if (m->devices[d].kernels && ws_energy_is_known(&all[d].steps) &&
-		    all[d].steps.sm_mhz.sum > 0) {
+		if (ws_energy_is_known(&all[d].steps) && all[d].steps.sm_mhz.sum > 0) {
 			mhz += ws_time_mean(all[d].steps.sm_mhz);
 			n++;
 		}
@@ -189,7 +191,7 @@ double ws_energy_per_step(const struct ws_model *m, const struct ws_selection *s
 	for (size_t d = 0; d < m->ndevices; d++) {
 		const struct ws_energy *e = &all[d].steps;
 
-		if (m->devices[d].kernels)
+		if (m->devices[d].kernels || all[d].n)
 			mj += ws_energy_is_known(e) ? ws_stat_ratio(e->mj, (double)e->known) : NAN;
 	}
 	return mj > 0 ? mj : NAN;
@@ -205,7 +207,7 @@ const char *ws_throttle_shares(const struct ws_energy *e, struct ws_arena *texts
 			out = ws_arena_format(texts, "%s%s%s %s", out, *out ? ", " : "",
 			                      ws_throttle_words(UINT64_C(1) << r, name),
 			                      ws_say_percent(texts, ws_time_mean(e->reason[r])));
-	return out;
+	return *out ? out : "none";
 }
 
 /* --- gpu_energy: a device with samples ------------------------------------------------------- */
@@ -233,13 +235,12 @@ static size_t count_devices(void *ctx)
 	return n;
 }
 
-static void put_rate(const struct ws_model *m, const char *fact, const struct ws_energy *e,
-                     struct ws_put *out)
+static void put_rate(const struct ws_table_context *tab, const char *fact, struct ws_put *out)
 {
-	const double items = (double)ws_fact_number(m, fact) * (double)e->known;
+	const double items = (double)ws_fact_number(tab->m, fact);
 
 	if (items > 0)
-		ws_put_real(out, 1e3 * items / e->mj);
+		ws_put_real(out, 1e3 * items / ws_energy_per_step(tab->m, tab->sel));
 }
 
 static void put_known(struct ws_put *out, int64_t value)
@@ -256,8 +257,8 @@ static void put_known(struct ws_put *out, int64_t value)
 	X(energy_j, if (has_energy) ws_put_real(out, e->mj / 1e3))                         \
 	X(error_j, if (has_energy) ws_put_real(out, e->error_mj / 1e3))                    \
 	X(step_j, if (of_steps && has_energy) ws_put_real(out, e->mj / 1e3 / (double)e->known)) \
-	X(tokens_per_j, if (of_steps && has_energy) put_rate(m, "tokens_per_step", e, out)) \
-	X(images_per_j, if (of_steps && has_energy) put_rate(m, "images_per_step", e, out)) \
+	X(tokens_per_j, if (of_steps && has_energy) put_rate(r->tab, "tokens_per_step", out)) \
+	X(images_per_j, if (of_steps && has_energy) put_rate(r->tab, "images_per_step", out)) \
 	X(power_w, if (has_energy) ws_put_real(out, 1e6 * e->mj / (double)e->known_ns))    \
 	X(sm_mhz, if (is_known) ws_put_real(out, ws_time_mean(e->sm_mhz)))                               \
 	X(sm_min_mhz, if (is_known) put_known(out, e->sm_min_mhz))                         \
@@ -265,7 +266,7 @@ static void put_known(struct ws_put *out, int64_t value)
 	X(coolest_c, if (is_known) put_known(out, e->coolest_c))                           \
 	X(hottest_c, if (is_known) put_known(out, e->hottest_c))                           \
 	X(throttled, if (is_known) ws_put_real(out, ws_time_mean(e->throttled)))                         \
-	X(reasons, if (is_known) ws_put_str(out, ws_throttle_shares(e, &r->arena)))        \
+	X(reasons, if (is_known && e->throttled.ns > 0) ws_put_str(out, ws_throttle_shares(e, &r->arena))) \
 	X(known_ns, if (has_energy) ws_put_int(out, e->known_ns))                          \
 	X(resets, ws_put_count(out, e->resets))
 
@@ -299,32 +300,29 @@ static void add_range(const struct ws_relations *r, const struct ws_joined_range
 {
 	const struct ws_model *m = r->tab->m;
 	const struct ws_device_energy *all = ws_device_energy(m, r->tab->sel);
-	struct ws_range_energy more = {0};
+	struct ws_energy e = no_energy();
 
 	sum->instances++;
 	for (size_t d = 0; d < m->ndevices; d++) {
-		struct ws_energy e = no_energy();
+		const struct ws_energy before = e;
 
 		if (!all[d].n)
 			continue;
+		e.last = SIZE_MAX;
 		add_span(&all[d], range->start_ns, range->end_ns, &e);
-		if (!ws_energy_is_known(&e) || !e.known)
+		if (e.samples - before.samples < WS_ENERGY_LEAST_SAMPLES || e.known == before.known)
 			return;
-		more.mj += e.mj;
-		more.error_mj += e.error_mj;
-		more.sm_mhz.sum += e.sm_mhz.sum;
-		more.sm_mhz.ns += e.sm_mhz.ns;
-		more.throttled.sum += e.throttled.sum;
-		more.throttled.ns += e.throttled.ns;
 	}
+	if (!e.known)
+		return;
 	sum->counted++;
 	sum->counted_ns += (double)(range->end_ns - range->start_ns);
-	sum->mj += more.mj;
-	sum->error_mj += more.error_mj;
-	sum->sm_mhz.sum += more.sm_mhz.sum;
-	sum->sm_mhz.ns += more.sm_mhz.ns;
-	sum->throttled.sum += more.throttled.sum;
-	sum->throttled.ns += more.throttled.ns;
+	sum->mj += e.mj;
+	sum->error_mj += e.error_mj;
+	sum->sm_mhz.sum += e.sm_mhz.sum;
+	sum->sm_mhz.ns += e.sm_mhz.ns;
+	sum->throttled.sum += e.throttled.sum;
+	sum->throttled.ns += e.throttled.ns;
 }
 
 static size_t count_ranges(void *ctx)

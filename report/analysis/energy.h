@@ -58,7 +58,8 @@ struct ws_device_energy {
 	struct ws_energy steps; /* over the windows in the scope: measured steps, or all */
 };
 
-/* By device; of one without samples n is 0. Computed once per selection. */
+/* By device; n is 0 without samples, and if only other devices ran kernels. Computed once per
+ * selection. */
 const struct ws_device_energy *ws_device_energy(const struct ws_model *m,
                                                 const struct ws_selection *sel);
 /* Are there enough samples in the windows? */
@@ -66,12 +67,13 @@ static inline bool ws_energy_is_known(const struct ws_energy *e)
 {
 	return e->samples >= WS_ENERGY_LEAST_SAMPLES;
 }
-/* The mean clock of the multiprocessors in the windows, over the devices that ran kernels; 0:
+/* The mean clock of the multiprocessors in the windows, over the devices with samples; 0:
  * unknown. */
 double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel);
-/* Millijoules per window, over these devices; NaN: unknown for one of them. */
+/* Millijoules per window, over the devices with samples or kernels; NaN: unknown for one of them.
+ */
 double ws_energy_per_step(const struct ws_model *m, const struct ws_selection *sel);
-/* "sw_power_cap 40 %, hw_slowdown 2 %"; "" without. */
+/* "sw_power_cap 40 %, hw_slowdown 2 %"; "none". */
 const char *ws_throttle_shares(const struct ws_energy *e, struct ws_arena *texts);
 
 /* Rows: devices with samples; ranges of a path at most one below the outermost; at most 200 times

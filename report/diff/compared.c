@@ -143,8 +143,8 @@ static void put_matched_by(struct ws_put *out, const struct ws_diff_row *row)
 	X(diff_ns, if (has_both) ws_put_real(out, row->c.typical[1] - row->c.typical[0]))         \
 	X(low_ns, if (has_noise) ws_put_real(out, row->c.typical[0] * (row->c.low - 1)))          \
 	X(high_ns, if (has_noise) ws_put_real(out, row->c.typical[0] * (row->c.high - 1)))        \
-	X(noise, if (has_noise) ws_put_str(out, ws_grade_is_faster(row->c.grade) ||               \
-	                                                        ws_grade_is_slower(row->c.grade)  \
+	X(noise, if (has_noise) ws_put_str(out, ws_grade_is_different(row->c.grade) ||            \
+	                                                        row->by_clocks                    \
 	                                                ? "beyond noise"                          \
 	                                                : "within noise"))
 

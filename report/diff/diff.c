@@ -85,6 +85,27 @@ static void resolve_grade(struct ws_diff *d)
 		ws_diff_assume_noise(d);
 }
 
+/* Clocks of samples if every recording has some, else those that were read at begin and end. */
+static void find_clocks(struct ws_diff *d)
+{
+	double sampled[2] = {0}, read[2] = {0};
+	bool is_read = true;
+
+	d->clocks_are_sampled = true;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++) {
+			const struct ws_recording *r = &d->side[s].recordings[i];
+
+			d->clocks_are_sampled &= r->sampled_mhz > 0;
+			is_read &= r->read_mhz > 0;
+			sampled[s] += r->sampled_mhz / (double)d->side[s].nrecordings;
+			read[s] += r->read_mhz / (double)d->side[s].nrecordings;
+		}
+	if (d->clocks_are_sampled || is_read)
+		memcpy(d->result->clock_mhz, d->clocks_are_sampled ? sampled : read,
+		       sizeof(sampled));
+}
+
 struct ws_diff *ws_sides_diff(struct ws_sides *s)
 {
 	return &s->d;
@@ -136,6 +157,7 @@ enum ws_status ws_diff_make(struct ws_sides *sides, const struct ws_diff_opts *o
 	for (int s = 0; s < 2; s++)
 		ws_side_merge(&d->side[s], &d->names);
 	resolve_grade(d);
+	find_clocks(d);
 	ws_sides_name(d->side, &d->names);
 	for (int s = 0; s < 2; s++)
 		if (d->opts.name[s])

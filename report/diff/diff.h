@@ -44,7 +44,7 @@ struct ws_diff_result {
 	char cause[256];   /* its sentence with the cause; "" = none */
 	char reasons[512]; /* why the work is not the same, joined; "" = it is the same */
 	struct ws_comparison overall; /* of steps or elapsed time; basis NONE: there is none */
-	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */
+	double clock_mhz[2];          /* mean of each side; 0 = not recorded */
 	size_t copies[2]; /* number of recordings of each side that are copies of another one */
 	size_t pairs_apart; /* pairs that are left out because the clocks of their runs differed */
 };

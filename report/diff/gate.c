@@ -239,8 +239,10 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
 	if (ws_clocks_differ(r->clock_mhz[0], r->clock_mhz[1])) {
-		add_words(j, " The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
-		          r->clock_mhz[0], r->clock_mhz[1]);
+		if (!strstr(r->verdict, " MHz)"))
+			add_words(j, " The clocks differed: %.0f and %.0f MHz.", r->clock_mhz[0],
+			          r->clock_mhz[1]);
+		add_words(j, " Lock them, or record again.");
 		return WS_GATE_UNDECIDED;
 	}
 	/* Does a grade based on so few runs count? */

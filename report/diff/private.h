@@ -114,6 +114,8 @@ struct ws_diff_row {
 	 * and c.ratio is the ratio of both. */
 	double shown[2];
 	struct ws_comparison c;
+	/* why c.grade is AMBIGUOUS although the times differ */
+	enum { WS_CLOCKS_NO_REASON, WS_CLOCKS_SAME_CYCLES, WS_CLOCKS_ENOUGH } by_clocks;
 };
 /* Starts as all zeros. */
 struct ws_diff_rows {
@@ -179,6 +181,7 @@ struct ws_diff {
 	/* of pairs: share of A's GPU time that other kernels of B do with other work, or that B
 	 * leaves out */
 	double fused_share;
+	bool clocks_are_sampled; /* result->clock_mhz is of samples, in every recording */
 	struct ws_diff_result *result;
 	struct ws_compared compared[WS_DIFF_RELATIONS];
 };
@@ -327,6 +330,13 @@ static inline bool ws_diff_is_on_cpu(const struct ws_diff *d)
 	for (int s = 0; s < 2; s++)
 		is |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
 	return is;
+}
+/* Did both sides run on one kind of GPU? Only then their clocks can be compared. */
+static inline bool ws_diff_is_of_one_device(const struct ws_diff *d)
+{
+	const uint32_t name = ws_side_fact(&d->side[0], &d->names, "device");
+
+	return name && name == ws_side_fact(&d->side[1], &d->names, "device");
 }
 /* Is the compared work host operations, because no device worked on either side? */
 static inline bool ws_diff_is_of_host_ops(const struct ws_diff *d)

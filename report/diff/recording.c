@@ -348,10 +348,9 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 		}
 		add_fact(&c, "", key, value);
 	}
-	c.r->clock_mhz = ws_energy_clock(m, &c.sel);
-	c.r->clock_is_sampled = c.r->clock_mhz > 0;
-	if (!c.r->clock_is_sampled && readings)
-		c.r->clock_mhz = clocks / readings;
+	c.r->sampled_mhz = ws_energy_clock(m, &c.sel);
+	if (readings && ws_model_has_work(m) && ws_model_on_cpu(m) != 1)
+		c.r->read_mhz = clocks / readings;
 	c.r->step_j = ws_energy_per_step(m, &c.sel) / 1e3;
 	read_state(&c);
 	if (is_replayed)
@@ -406,4 +405,11 @@ double ws_recording_median_ns(const struct ws_recording *r)
 bool ws_clocks_differ(double mhz_a, double mhz_b)
 {
 	return mhz_a > 0 && mhz_b > 0 && fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_CLOCKS_APART);
+}
+
+bool ws_recordings_are_apart(const struct ws_recording *a, const struct ws_recording *b)
+{
+	return a->sampled_mhz > 0 && b->sampled_mhz > 0
+	               ? ws_clocks_differ(a->sampled_mhz, b->sampled_mhz)
+	               : ws_clocks_differ(a->read_mhz, b->read_mhz);
 }

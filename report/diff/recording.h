@@ -174,10 +174,9 @@ struct ws_recording {
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */
 	char peak[240];                  /* peak rate used for the utilizations */
-	/* the multiprocessors' clock: its mean in the measured steps if it was sampled, else that
-	 * of the readings at begin and end; 0 = not recorded */
-	double clock_mhz;
-	bool clock_is_sampled;
+	/* the multiprocessors' clock: the mean of its samples in the measured steps, and of the
+	 * readings at begin and end; 0 = not recorded, or no GPU worked */
+	double sampled_mhz, read_mhz;
 	double step_j;           /* energy of the GPUs per step; NaN = not known */
 	struct ws_table *origin; /* for notes about the end of recording */
 	struct ws_page *page;    /* first screen of its median step; NULL: not requested */
@@ -231,6 +230,8 @@ double ws_recording_median_ns(const struct ws_recording *r);
 #define WS_CLOCKS_APART 0.02
 /* 0: a clock was not recorded. */
 bool ws_clocks_differ(double mhz_a, double mhz_b);
+/* By samples if both have some: a reading at the end is often that of an idle GPU. */
+bool ws_recordings_are_apart(const struct ws_recording *a, const struct ws_recording *b);
 /* Most bytes allocated on devices at one time; -1 = not recorded. */
 int64_t ws_memory_peak(const struct ws_model *m);
 /* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */

@@ -689,7 +689,7 @@ static void fill_pairs(const struct referee *r, struct ws_table *t)
 		}
 		ws_cell_set_real(&row[WS_TC_referee_pairs_ratio], ns[1] / ns[0]);
 		ws_cell_set_str(t, &row[WS_TC_referee_pairs_counts],
-		                ws_clocks_differ(of[0]->clock_mhz, of[1]->clock_mhz)
+		                ws_recordings_are_apart(of[0], of[1])
 		                        ? "no: the clocks differed"
 		                        : "yes");
 	}

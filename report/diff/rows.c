@@ -237,7 +237,7 @@ static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 	for (size_t i = 0; i < most && !d->result->copies[0] && !d->result->copies[1]; i++) {
 		const struct ws_recording *of[2] = {&a->recordings[i], &b->recordings[i]};
 
-		if (ws_clocks_differ(of[0]->clock_mhz, of[1]->clock_mhz))
+		if (ws_recordings_are_apart(of[0], of[1]))
 			d->result->pairs_apart++;
 		else
 			difference[n++] = ws_log(step_of(d, of[1]) / step_of(d, of[0]));
@@ -266,6 +266,29 @@ static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 		                           c->high < 1 + d->grade.same_within
 		                   ? WS_GRADE_SAME
 		                   : WS_GRADE_AMBIGUOUS;
+}
+
+/* Takes back a difference that the clocks explain. */
+static void excuse_by_clocks(const struct ws_diff *d, struct ws_diff_row *row)
+{
+	const double *mhz = d->result->clock_mhz;
+	struct ws_comparison *c = &row->c;
+
+	if (!ws_grade_is_different(c->grade) || row->noise == WS_DIFF_NOISE_HOST || !mhz[0] ||
+	    !mhz[1] || !ws_diff_is_of_one_device(d))
+		return;
+	const double of_times = ws_log(c->ratio), of_clocks = ws_log(mhz[0] / mhz[1]),
+	             least = ws_log1p(d->grade.min_effect);
+
+	if (fabs(of_times - of_clocks) < least)
+		row->by_clocks = WS_CLOCKS_SAME_CYCLES;
+	/* work that waits for memory becomes slower by less than the clock of the multiprocessors;
+	 * readings at begin and end are too few to say how far apart clocks were */
+	else if (d->clocks_are_sampled && ws_clocks_differ(mhz[0], mhz[1]) &&
+	         of_times * of_clocks > 0 && fabs(of_times) < fabs(of_clocks) + least)
+		row->by_clocks = WS_CLOCKS_ENOUGH;
+	if (row->by_clocks != WS_CLOCKS_NO_REASON)
+		c->grade = WS_GRADE_AMBIGUOUS;
 }
 
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
@@ -359,6 +382,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		     fabs(ws_log(c->ratio)) > ws_log1p(d->grade.same_within)))
 			c->grade = WS_GRADE_AMBIGUOUS;
 	}
+	for (size_t i = 0; i < r->n; i++)
+		excuse_by_clocks(d, &r->row[i]);
 	free(compared);
 }
 

@@ -38,6 +38,12 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		              side->nsamples == 1 ? "" : "s");
 		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
 	}
+	if (ws_clocks_differ(d->result->clock_mhz[0], d->result->clock_mhz[1]) &&
+	    ws_diff_is_of_one_device(d))
+		ws_table_note(t,
+		              "The clocks differed (%.0f and %.0f MHz): a difference that they "
+		              "explain is AMBIGUOUS.",
+		              d->result->clock_mhz[0], d->result->clock_mhz[1]);
 	if (d->compares_unrecorded)
 		ws_table_note(
 		        t,

@@ -191,62 +191,35 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
 	                d->side[1].recordings[0].idle.percent);
 }
 
-static bool have_one_device(const struct ws_diff *d)
-{
-	return ws_side_fact(&d->side[0], &d->names, "device") ==
-	       ws_side_fact(&d->side[1], &d->names, "device");
-}
-
-/* Readings at begin and end are too few to say how far apart clocks were. */
-static bool clocks_are_sampled(const struct ws_diff *d)
-{
-	bool are = have_one_device(d);
-
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->side[s].nrecordings; i++)
-			are &= d->side[s].recordings[i].clock_is_sampled;
-	return are;
-}
-
-/* Takes back a difference that the clocks explain, and says so instead. */
-static void excuse_by_clocks(const struct ws_diff *d, struct ws_comparison *c,
-                             struct ws_sentence *text)
+/* Says instead of a difference that the clocks explain it. */
+static void add_clocks_reason(const struct ws_diff *d, const struct ws_diff_row *row,
+                              struct ws_sentence *text)
 {
 	const double *mhz = d->result->clock_mhz;
 
-	/* the clocks explain the gap if the times differ, but the cycles do not */
-	if (ws_grade_is_different(c->grade) && mhz[0] && mhz[1] && have_one_device(d) &&
-	    fabs(ws_log(c->ratio * mhz[1] / mhz[0])) < ws_log1p(d->grade.min_effect)) {
-		*text->text = '\0';
+	if (row->by_clocks == WS_CLOCKS_NO_REASON)
+		return;
+	*text->text = '\0';
+	if (row->by_clocks == WS_CLOCKS_SAME_CYCLES)
 		ws_sentence_add(
 		        text,
 		        "No significant difference in cycles: the clocks differed (%.0f and "
 		        "%.0f MHz).",
 		        mhz[0], mhz[1]);
-		c->grade = WS_GRADE_AMBIGUOUS;
-	}
-	/* work that waits for memory becomes slower by less than the clock of the multiprocessors
-	 */
-	const double of_clocks = clocks_are_sampled(d) ? ws_log(mhz[0] / mhz[1]) : 0;
-
-	if (ws_grade_is_different(c->grade) && ws_clocks_differ(mhz[0], mhz[1]) &&
-	    ws_log(c->ratio) * of_clocks > 0 &&
-	    fabs(ws_log(c->ratio)) < fabs(of_clocks) + ws_log1p(d->grade.min_effect)) {
-		*text->text = '\0';
-		ws_sentence_add(
-		        text,
-		        "The clocks can explain the difference of %.3g %%: they differed by "
-		        "%.3g %% (%.0f and %.0f MHz). Compare at the same clocks.",
-		        100 * fabs(c->ratio - 1), 100 * fabs(mhz[1] / mhz[0] - 1), mhz[0], mhz[1]);
-		c->grade = WS_GRADE_AMBIGUOUS;
-	}
+	else
+		ws_sentence_add(text,
+		                "The clocks can explain the difference of %.3g %%: they differed "
+		                "(%.0f and %.0f MHz). Compare at the same clocks.",
+		                100 * fabs(row->c.ratio - 1), mhz[0], mhz[1]);
 }
 
 /* Adds the reason why the step is not called different although its time differs. False: there is
  * no such reason. */
-static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
+static bool add_excuse(const struct ws_diff *d, struct ws_diff_row *row, struct ws_sentence *text)
 {
-	excuse_by_clocks(d, c, text);
+	struct ws_comparison *c = &row->c;
+
+	add_clocks_reason(d, row, text);
 	/* with a threshold the question is the time of the step, not of the GPU work
 	 */
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
@@ -296,8 +269,7 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	print_comparison(v->d, &c, text.text, sizeof(text.text));
 	if (c.grade == WS_GRADE_UNLIKE)
 		memcpy(c.typical, row->shown, sizeof(c.typical));
-	else
-		excuse_by_clocks(v->d, &c, &text);
+	add_clocks_reason(v->d, row, &text);
 	add_time(v, subject.text, text.text, &c);
 }
 
@@ -321,7 +293,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 		ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
 		print_comparison(d, c, text.text + strlen(text.text),
 		                 sizeof(text.text) - strlen(text.text));
-		if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
+		if (!add_excuse(d, row, &text) && ws_grade_is_different(c->grade)) {
 			struct ws_diff_parts parts;
 			char *cause = d->result->cause;
 
@@ -477,7 +449,8 @@ static void add_clocks(const struct verdict *v)
 	const double *mhz = d->result->clock_mhz;
 	double step_j[2] = {0};
 
-	if (clocks_are_sampled(d) && ws_clocks_differ(mhz[0], mhz[1]))
+	if (d->clocks_are_sampled && ws_diff_is_of_one_device(d) &&
+	    ws_clocks_differ(mhz[0], mhz[1]))
 		ws_verdict_numbers(
 		        v->t,
 		        ws_table_add(v->t, "clocks",
@@ -503,16 +476,6 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};
 
-	/* the mean; 0: not every recording has a clock */
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &d->side[s];
-		double mhz = 0;
-		size_t known = 0;
-
-		for (; known < side->nrecordings && side->recordings[known].clock_mhz > 0; known++)
-			mhz += side->recordings[known].clock_mhz / (double)side->nrecordings;
-		d->result->clock_mhz[s] = known == side->nrecordings ? mhz : 0;
-	}
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v.d->side[s];
 

@@ -585,10 +585,14 @@ static void add_figures(struct ws_page_making *p)
 			           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
 	}
 	/* of all measured steps, as the median step alone may have no sample */
-	if (page->has_steps && ws_energy_per_step(p->m, p->whole->sel) > 0)
-		add_figure(p,
-		           ws_say_si(p->texts, ws_energy_per_step(p->m, p->whole->sel) / 1e3, "J"),
-		           "per step");
+	const double mj = ws_energy_per_step(p->m, p->whole->sel);
+	size_t ngpus = 0;
+
+	for (size_t d = 0; d < p->m->ndevices; d++)
+		ngpus += ws_device_energy(p->m, p->whole->sel)[d].n > 0;
+	if (page->has_steps && mj > 0)
+		add_figure(p, ws_say_si(p->texts, mj / 1e3, "J"),
+		           ngpus > 1 ? "per step, whole GPUs" : "per step, whole GPU");
 	if (p->sel->kernels)
 		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
 		           ws_arena_format(p->texts, "kernel%s%s",

@@ -242,10 +242,15 @@ void ws_tab_energy_ranges(const struct ws_table_context *tab, struct ws_table *t
 
 void ws_tab_gpu_samples(const struct ws_table_context *tab, struct ws_table *t)
 {
-	if (has_samples(tab, t) && tab->m->ngpu_samples > t->nrows)
+	const struct ws_device_energy *all = ws_device_energy(tab->m, tab->sel);
+	size_t n = 0;
+
+	for (size_t d = 0; d < tab->m->ndevices; d++)
+		n += all[d].n;
+	if (has_samples(tab, t) && n > t->nrows)
 		ws_table_note(t,
 		              "%s samples in %s rows. `warpsheet query TRACE \"SELECT * FROM "
 		              "gpu_sample_record\"` has all.",
-		              ws_say_number(tab->temp, (double)tab->m->ngpu_samples),
+		              ws_say_number(tab->temp, (double)n),
 		              ws_say_number(tab->temp, (double)t->nrows));
 }
