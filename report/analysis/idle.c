@@ -247,8 +247,7 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
 }
 
-/* What waits because the host is late. */
-static bool is_of_host(enum ws_use use)
+bool ws_use_is_of_host(enum ws_use use)
 {
 	return use == WS_USE_LAUNCH || use == WS_USE_HOST || use == WS_USE_SYNC ||
 	       use == WS_USE_DATA || use == WS_USE_START || use == WS_USE_END;
@@ -260,7 +259,7 @@ static int64_t recording_in(const struct finder *c, enum ws_use use, int64_t fro
 	if (to_ns <= from_ns)
 		return 0;
 	if (c->measured_share)
-		return is_of_host(use)
+		return ws_use_is_of_host(use)
 		               ? (int64_t)(c->measured_share[c->device] * (double)(to_ns - from_ns))
 		               : 0;
 	return use == WS_USE_LAUNCH ? ws_spans_inside(&c->recording, from_ns, to_ns) : 0;
@@ -552,7 +551,7 @@ static double *find_measured_share(const struct finder *f, struct ws_arena *aren
 		double waits_ns = 0;
 
 		for (int i = 0; i < WS_USES; i++)
-			waits_ns += is_of_host((enum ws_use)i) ? (double)use->ns[i] : 0;
+			waits_ns += ws_use_is_of_host((enum ws_use)i) ? (double)use->ns[i] : 0;
 		if (waits_ns > 0)
 			share[d] = fmin(1, part * (double)use->window_ns / waits_ns);
 	}
