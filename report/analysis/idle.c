@@ -768,8 +768,8 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 		snprintf(out, size, "cannot tell: %s", v->obstacle);
 	else if (v->may_be_bound)
 		snprintf(out, size,
-		         "cannot tell what it is without recording, which takes about %.1f %% of "
-		         "the time, most of it where the GPU waits for launches",
+		         "cannot tell whether the GPU waits for launches without recording, which "
+		         "takes about %.1f %% of the time",
 		         v->recording_percent);
 	else if (v->busy)
 		snprintf(out, size, "%sthe GPU computes %.1f %% of the time", without,

@@ -308,11 +308,10 @@ static void say_why_idle(struct ws_page_making *p)
 		return;
 	/* what was measured is the first line */
 	if (!p->idle->measured_share && p->idle->verdict.recording_percent >= WS_COST_SAID_PERCENT)
-		ws_page_say(p->page, "", "Recording takes about ",
+		ws_page_say(p->page, "", "Recording makes the GPU wait for about ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_RECORDING),
 		                           use_percent(p, WS_USE_RECORDING)),
-		            " where the GPU waits for launches; record --calibrate measures it.",
-		            NULL);
+		            "; record --calibrate measures it.", NULL);
 	const bool is_said[WS_USES] = {[WS_USE_COLLECTIVE] = say_hidden(p, WS_USE_COLLECTIVE,
 	                                                                "Communication runs "),
 	                               [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
