@@ -348,16 +348,20 @@ class Trace:
     def path_at(self, call):
         return '/'.join(r[2] for r in self.ranges if call and r[3] == call[2] and r[0] <= call[0] < r[1])
 
-    def recorded(self, start, end):
-        """When the host recorded: from the begin of each launch 1.6 us, of a range 0.08, of an operation 0.5."""
+    def recorded(self, thread, start, end):
+        """When a thread recorded: from the begin of each launch 1.6 us, of a range 0.08, of an operation 0.5."""
         if self.recording is None:
             keys = {bytes(key) for key, in self.rows('select key from WARPSHEET_meta')}
             ours = b'cupti.version' in keys and b'import.source' not in keys
-            launches = {c[0] for c in [k['call'] for k in self.kernels] + [c[2] for c in self.copies] if c}
-            ranges = [r[0] for r in self.ranges] + [r[0] for r in self.rows('select start_ns from WARPSHEET_python_call')]
-            self.recording = union([(s, s + 1600) for s in launches] + [(s, s + 80) for s in ranges] +
-                                   [(s, s + 500) for s, in self.rows('select start_ns from WARPSHEET_cpu_op')] if ours else [])
-        return self.recording[max(0, bisect.bisect(self.recording, (start, start)) - 1):bisect.bisect(self.recording, (end, end))]
+            events = [(c[2], c[0], 1600) for c in [k['call'] for k in self.kernels] + [c[2] for c in self.copies] if c]
+            events += [(r[3], r[0], 80) for r in self.ranges] + self.rows('select thread, start_ns, 80 from WARPSHEET_python_call')
+            events += self.rows('select thread, start_ns, 500 from WARPSHEET_cpu_op')
+            spans = collections.defaultdict(list)
+            for of, begin, cost in events if ours else []:
+                spans[of].append((begin, begin + cost))
+            self.recording = {of: union(list_of) for of, list_of in spans.items()}
+        of = self.recording.get(thread, [])
+        return of[max(0, bisect.bisect(of, (start, start)) - 1):bisect.bisect(of, (end, end))]
 
     def without_recording(self, gain, use, scope='whole run'):
         """Of the gain by removing the waits of a use: without what recording takes in them, nor in others that vanish."""
@@ -402,7 +406,7 @@ class Trace:
             ns = max(0, min(last, b) - max(first, a))
             out[use] += ns
             if use == 'launch':
-                recorded = sum(max(0, min(e, last, b) - max(s, first, a)) for s, e in self.recorded(max(first, a), min(last, b)))
+                recorded = sum(max(0, min(e, last, b) - max(s, first, a)) for s, e in self.recorded(work[2][2], max(first, a), min(last, b)))
                 out['recording'] += recorded
                 out['recording', work[4]] += recorded
             if use not in ('wait', 'unknown'):
