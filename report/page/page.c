@@ -543,11 +543,12 @@ static void add_figures(struct ws_page_making *p)
 	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const double unrecorded_ns = unrecorded_step_ns(p);
+	const double step_ns = unrecorded_ns > 0 ? unrecorded_ns : page->step_ns;
 
 	WS_NEW(p->texts, p->page->figure, 9 + WS_BATCH_KINDS);
-	if (unrecorded_step_ns(p) > 0)
-		add_figure(p, ws_say_time(p->texts, unrecorded_step_ns(p)),
-		           "step without recording");
+	if (unrecorded_ns > 0)
+		add_figure(p, ws_say_time(p->texts, step_ns), "step without recording");
 	else if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
 		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
@@ -602,9 +603,8 @@ static void add_figures(struct ws_page_making *p)
 		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
 			const double work = (double)ws_fact_number(p->m, rates[i].fact);
 
-			if (work > 0 && p->page->step_ns > 0)
-				add_figure(p,
-				           ws_say_si(p->texts, work * 1e9 / p->page->step_ns, ""),
+			if (work > 0 && step_ns > 0)
+				add_figure(p, ws_say_si(p->texts, work * 1e9 / step_ns, ""),
 				           rates[i].label);
 		}
 	}
