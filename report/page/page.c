@@ -922,19 +922,26 @@ void ws_page_add_headline(struct ws_page_making *p)
 		                          ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
 		                                            p->idle->nworked)
 		                          : "he GPU computes for ";
-		const char *part = ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
+		const double ns = use_ns(p, WS_USE_COMPUTE);
 		const bool is_one = p->idle->nworked < 2;
+		/* recording can make device work longer, too */
+		const bool is_longer = unrecorded_ns > 0 && ns > unrecorded_ns;
+		const char *part = ws_say_part_of(p->texts, ns,
+		                                  is_longer ? 100 * ns / page->step_ns : computing);
+		const char *of_it = is_longer          ? " of the recorded one."
+		                    : is_one || spread ? " of it."
+		                                       : ".";
 
 		/* with its spread it is a sentence of its own */
 		if (spread) {
 			ws_page_say(p->page, "", what, time, ".", NULL);
 			ws_page_say(p->page, "",
 			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),
-			            part, " of it.", NULL);
+			            part, of_it, NULL);
 		} else {
 			ws_page_say(p->page, "", what, time,
 			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
-			            part, is_one ? " of it." : ".", NULL);
+			            part, of_it, NULL);
 		}
 	}
 	if (p->sel->kernels && !page->on_cpu && !isnan(computing) && page->has_steps &&
