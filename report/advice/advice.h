@@ -196,6 +196,9 @@ const char *ws_advice_part(const struct ws_advice *a, double ns);
 /* The same for kernels, and their time only, "14.1 ms". ns: the sum over all devices. */
 const char *ws_advice_kernel_part(const struct ws_advice *a, int64_t ns);
 const char *ws_advice_kernel_time(const struct ws_advice *a, int64_t ns);
+/* Gain of the step by a change, without what recording adds to the waits that vanish. There must be
+ * a replay. */
+double ws_advice_replay_gain(const struct ws_advice *a, const struct ws_whatif *change);
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. change: what the replay is
  * asked for the gain instead; NULL: nothing. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,

@@ -31,20 +31,29 @@ static void add_claimed(struct ws_advice *a, struct ws_finding finding, struct w
 	found->finding[found->n++] = finding;
 }
 
-/* Gain of the step by a change; NaN if the replay has an obstacle. */
-static double replay_gain(const struct ws_advice *a, const struct ws_whatif *change)
+double ws_advice_replay_gain(const struct ws_advice *a, const struct ws_whatif *change)
 {
+	const struct ws_idle *idle = a->idle;
 	const double gain_ns = a->replayed->recorded_ns - ws_replay_step_ns(a->replay, change);
-	double recording_ns = 0;
+	const double all_ns = (double)idle->all.ns[WS_USE_RECORDING];
+	double waits_ns = 0, recording_ns = 0; /* of the waits that the change removes */
 
-	/* what recording adds to a wait is no gain of the program */
 	for (int use = 0; use < WS_USES && !change->graph_path; use++)
-		recording_ns += change->removed[use] * (double)a->idle->all.recording_ns[use];
-	if (change->graph_path)
-		recording_ns =
-		        (double)a->idle->path_gap_ns[WS_USE_RECORDING][change->graph_path - 1];
-	return recording_ns > 0 ? fmax(gain_ns - recording_ns / (double)a->idle->nworked, 0)
-	                        : gain_ns;
+		if (ws_use_is_of_host((enum ws_use)use)) {
+			waits_ns += change->removed[use] * (double)idle->all.ns[use];
+			recording_ns += change->removed[use] * (double)idle->all.recording_ns[use];
+		}
+	if (change->graph_path) {
+		waits_ns = (double)idle->path_gap_ns[WS_USE_LAUNCH][change->graph_path - 1];
+		recording_ns = (double)idle->path_gap_ns[WS_USE_RECORDING][change->graph_path - 1];
+	}
+	if (!(waits_ns > 0) || !(all_ns > 0))
+		return gain_ns;
+	/* what recording adds to a wait is no gain of the program; nor is that in other waits, if
+	 * they vanish as well */
+	const double n = (double)idle->nworked,
+	             others_ns = fmax(gain_ns - (waits_ns + recording_ns) / n, 0);
+	return fmax(gain_ns - recording_ns / n - fmin((all_ns - recording_ns) / n, others_ns), 0);
 }
 
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
@@ -53,7 +62,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 {
 	const bool is_replayed = change && !a->replayed->obstacle;
 
-	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns;
+	gain_ns = is_replayed ? ws_advice_replay_gain(a, change) : gain_ns;
 	add_claimed(a,
 	            (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns,
 	                                is_replayed, NAN, scope, evidence, advice},
@@ -140,7 +149,7 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 
 			dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
 		}
-		s.gain_ns = replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
+		s.gain_ns = ws_advice_replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
 	}
 	return s;
 }

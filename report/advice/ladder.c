@@ -2,18 +2,17 @@
 
 #include "report/advice/advice.h"
 
-static void add_rung_of(struct ws_advice *a, const char *name, double step_ns)
+static void add_rung(struct ws_advice *a, const char *name, const struct ws_whatif *change)
 {
 	struct ws_findings *found = a->found;
-	const double before_ns = found->rung[found->nrungs - 1].step_ns;
+	const double recording_ns = (double)a->idle->all.ns[WS_USE_RECORDING] /
+	                            (double)(a->idle->nworked ? a->idle->nworked : 1),
+	             before_ns = found->rung[found->nrungs - 1].step_ns,
+	             step_ns = a->replayed->recorded_ns - recording_ns -
+	                       ws_advice_replay_gain(a, change);
 
 	if (before_ns - step_ns >= WS_LADDER_PERCENT / 100.0 * found->step_ns)
 		found->rung[found->nrungs++] = (struct ws_ladder_rung){name, step_ns};
-}
-
-static void add_rung(struct ws_advice *a, const char *name, const struct ws_whatif *change)
-{
-	add_rung_of(a, name, ws_replay_step_ns(a->replay, change));
 }
 
 void ws_advice_climb(struct ws_advice *a)
@@ -25,10 +24,7 @@ void ws_advice_climb(struct ws_advice *a)
 		return;
 	a->found->rung[a->found->nrungs++] =
 	        (struct ws_ladder_rung){"now", a->replayed->recorded_ns};
-	if (a->idle->all.ns[WS_USE_RECORDING])
-		add_rung_of(a, "without recording",
-		            a->replayed->recorded_ns - (double)a->idle->all.ns[WS_USE_RECORDING] /
-		                                               (double)a->idle->nworked);
+	add_rung(a, "without recording", &change);
 	change.removed[WS_USE_DATA] = 1;
 	add_rung(a, "without waits for data", &change);
 	change.removed[WS_USE_HOST] = change.removed[WS_USE_START] = change.removed[WS_USE_END] =

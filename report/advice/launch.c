@@ -237,8 +237,8 @@ void ws_rule_launch_bound(struct ws_advice *a)
 		return;
 	if (a->idle->verdict.may_be_bound) {
 		a->found->not_judged[WS_RULE_launch_bound] =
-		        "recording may cause the waits for launches: record --calibrate measures "
-		        "what it takes";
+		        "recording may cause the waits for launches: record --calibrate with more "
+		        "steps measures what it takes";
 		return;
 	}
 	/* else the paths that are */

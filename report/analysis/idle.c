@@ -42,7 +42,8 @@ struct finder {
 	struct ws_arena *results; /* arena of the result */
 	const struct ws_host_activity *host;
 	bool may_wait;       /* a recorded cause can delay launched work */
-	struct ws_spans recording;    /* when the host recorded, by known costs */
+	struct ws_spans recording;    /* when threads recorded, by known costs: on_thread */
+	int64_t apart_ns;             /* in these, begins of threads are so far apart */
 	bool is_whole;                /* recording counts as what it delays */
 	const double *measured_share; /* of ws_idle */
 	struct place *place; /* by device */
@@ -248,23 +249,36 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
 }
 
-/* What waits because the host is late. */
-static bool is_of_host(enum ws_use use)
+bool ws_use_is_of_host(enum ws_use use)
 {
 	return use == WS_USE_LAUNCH || use == WS_USE_HOST || use == WS_USE_SYNC ||
 	       use == WS_USE_DATA || use == WS_USE_START || use == WS_USE_END;
 }
 
-/* The part of a wait that is recording. */
-static int64_t recording_in(const struct finder *c, enum ws_use use, int64_t from_ns, int64_t to_ns)
+/* A time of a thread in the spans of all. */
+static int64_t on_thread(const struct finder *c, uint32_t thread, int64_t ns)
+{
+	return ns - c->m->begin_ns + (int64_t)thread * c->apart_ns;
+}
+
+/* The part of a wait for the launch of next that is recording, on the thread of that launch. */
+static int64_t recording_in(const struct finder *c, enum ws_use use, int64_t from_ns, int64_t to_ns,
+                            const struct piece *next)
 {
 	if (to_ns <= from_ns)
 		return 0;
 	if (c->measured_share)
-		return is_of_host(use)
+		return ws_use_is_of_host(use)
 		               ? (int64_t)(c->measured_share[c->device] * (double)(to_ns - from_ns))
 		               : 0;
-	return use == WS_USE_LAUNCH ? ws_spans_inside(&c->recording, from_ns, to_ns) : 0;
+	const struct ws_joined_call *call = use == WS_USE_LAUNCH && next && c->apart_ns
+	                                            ? ws_joined_rows_call(c->sel->rows, next->call)
+	                                            : NULL;
+
+	if (!call || call->kind->thread >= c->m->nthreads)
+		return 0;
+	return ws_spans_inside(&c->recording, on_thread(c, call->kind->thread, from_ns),
+	                       on_thread(c, call->kind->thread, to_ns));
 }
 
 static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t path, int64_t ns)
@@ -288,7 +302,7 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	for (size_t i = 0; i < g.n; i++) {
 		const enum ws_use what = g.part[i].use;
 		const int64_t start = max_ns(at_ns, begin), last = min_ns(to_ns, g.part[i].end_ns),
-		              recording_ns = recording_in(c, what, start, last),
+		              recording_ns = recording_in(c, what, start, last, next),
 		              first = start + recording_ns;
 
 		use_add(c, use, WS_USE_RECORDING, start, first, recording_ns);
@@ -385,32 +399,42 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 	}
 }
 
+static void add_recording(struct finder *f, uint32_t thread, int64_t start_ns, int64_t cost_ns)
+{
+	if (thread < f->m->nthreads)
+		ws_spans_add(&f->recording, on_thread(f, thread, start_ns),
+		             on_thread(f, thread, start_ns) + cost_ns);
+}
+
 /* When the host recorded, by the known costs of what it recorded. */
 static void find_recording(struct finder *f)
 {
 	const struct ws_model *m = f->m;
 	struct ws_joined_rows *rows = f->sel->rows;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 
-	ws_spans_open(&f->recording, rows->nkernels + m->nwork + rows->nranges + m->cpu_ops.tree.n);
+	f->apart_ns = m->end_ns - m->begin_ns + WS_COST_LAUNCH_NS;
+	if (f->apart_ns > INT64_MAX / 2 / ((int64_t)m->nthreads + 1)) {
+		f->apart_ns = 0; /* no run is so long */
+		return;
+	}
+	ws_spans_open(&f->recording, rows->nkernels + m->nwork + rows->nranges + ops->n);
 	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, k->call);
 
 		if (call)
-			ws_spans_add(&f->recording, call->start_ns,
-			             call->start_ns + WS_COST_LAUNCH_NS);
+			add_recording(f, call->kind->thread, call->start_ns, WS_COST_LAUNCH_NS);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, m->work[i].call);
 
 		if (call)
-			ws_spans_add(&f->recording, call->start_ns,
-			             call->start_ns + WS_COST_LAUNCH_NS);
+			add_recording(f, call->kind->thread, call->start_ns, WS_COST_LAUNCH_NS);
 	}
 	WS_EACH_RANGE(rows, i, r)
-		ws_spans_add(&f->recording, r->start_ns, r->start_ns + WS_COST_RANGE_NS);
-	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
-		ws_spans_add(&f->recording, m->cpu_ops.tree.start_ns[i],
-		             m->cpu_ops.tree.start_ns[i] + WS_COST_OP_NS);
+		add_recording(f, r->context->thread, r->start_ns, WS_COST_RANGE_NS);
+	for (size_t i = 0; i < ops->n; i++)
+		add_recording(f, ops->thread[i], ops->start_ns[i], WS_COST_OP_NS);
 	ws_spans_merge(&f->recording);
 }
 
@@ -553,7 +577,7 @@ static double *find_measured_share(const struct finder *f, struct ws_arena *aren
 		double waits_ns = 0;
 
 		for (int i = 0; i < WS_USES; i++)
-			waits_ns += is_of_host((enum ws_use)i) ? (double)use->ns[i] : 0;
+			waits_ns += ws_use_is_of_host((enum ws_use)i) ? (double)use->ns[i] : 0;
 		if (waits_ns > 0)
 			share[d] = fmin(1, part * (double)use->window_ns / waits_ns);
 	}
@@ -770,8 +794,8 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 		snprintf(out, size, "cannot tell: %s", v->obstacle);
 	else if (v->may_be_bound)
 		snprintf(out, size,
-		         "cannot tell what it is without recording, which takes about %.1f %% of "
-		         "the time, most of it where the GPU waits for launches",
+		         "cannot tell whether the GPU waits for launches without recording, which "
+		         "takes about %.1f %% of the time",
 		         v->recording_percent);
 	else if (v->busy)
 		snprintf(out, size, "%sthe GPU computes %.1f %% of the time", without,

@@ -83,6 +83,8 @@ struct ws_use_def {
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
+/* Does the device wait because the host is late? */
+bool ws_use_is_of_host(enum ws_use use);
 /* The use of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
 enum ws_use ws_use_of_work(const struct ws_work *w);
 

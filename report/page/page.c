@@ -308,11 +308,10 @@ static void say_why_idle(struct ws_page_making *p)
 		return;
 	/* what was measured is the first line */
 	if (!p->idle->measured_share && p->idle->verdict.recording_percent >= WS_COST_SAID_PERCENT)
-		ws_page_say(p->page, "", "Recording takes about ",
+		ws_page_say(p->page, "", "Recording makes the GPU wait for about ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_RECORDING),
 		                           use_percent(p, WS_USE_RECORDING)),
-		            " where the GPU waits for launches; record --calibrate measures it.",
-		            NULL);
+		            "; record --calibrate measures it.", NULL);
 	const bool is_said[WS_USES] = {[WS_USE_COLLECTIVE] = say_hidden(p, WS_USE_COLLECTIVE,
 	                                                                "Communication runs "),
 	                               [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
@@ -544,11 +543,12 @@ static void add_figures(struct ws_page_making *p)
 	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const double unrecorded_ns = unrecorded_step_ns(p);
+	const double step_ns = unrecorded_ns > 0 ? unrecorded_ns : page->step_ns;
 
 	WS_NEW(p->texts, p->page->figure, 9 + WS_BATCH_KINDS);
-	if (unrecorded_step_ns(p) > 0)
-		add_figure(p, ws_say_time(p->texts, unrecorded_step_ns(p)),
-		           "step without recording");
+	if (unrecorded_ns > 0)
+		add_figure(p, ws_say_time(p->texts, step_ns), "step without recording");
 	else if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
 		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
@@ -607,9 +607,8 @@ static void add_figures(struct ws_page_making *p)
 		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
 			const double work = (double)ws_fact_number(p->m, rates[i].fact);
 
-			if (work > 0 && p->page->step_ns > 0)
-				add_figure(p,
-				           ws_say_si(p->texts, work * 1e9 / p->page->step_ns, ""),
+			if (work > 0 && step_ns > 0)
+				add_figure(p, ws_say_si(p->texts, work * 1e9 / step_ns, ""),
 				           rates[i].label);
 		}
 	}
@@ -946,19 +945,26 @@ void ws_page_add_headline(struct ws_page_making *p)
 		                          ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
 		                                            p->idle->nworked)
 		                          : "he GPU computes for ";
-		const char *part = ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
+		const double ns = use_ns(p, WS_USE_COMPUTE);
 		const bool is_one = p->idle->nworked < 2;
+		/* recording can make device work longer, too */
+		const bool is_longer = unrecorded_ns > 0 && ns > unrecorded_ns;
+		const char *part = ws_say_part_of(p->texts, ns,
+		                                  is_longer ? 100 * ns / page->step_ns : computing);
+		const char *of_it = is_longer          ? " of the recorded one."
+		                    : is_one || spread ? " of it."
+		                                       : ".";
 
 		/* with its spread it is a sentence of its own */
 		if (spread) {
 			ws_page_say(p->page, "", what, time, ".", NULL);
 			ws_page_say(p->page, "",
 			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),
-			            part, " of it.", NULL);
+			            part, of_it, NULL);
 		} else {
 			ws_page_say(p->page, "", what, time,
 			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
-			            part, is_one ? " of it." : ".", NULL);
+			            part, of_it, NULL);
 		}
 	}
 	if (p->sel->kernels && !page->on_cpu && !isnan(computing) && page->has_steps &&

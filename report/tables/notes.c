@@ -128,9 +128,9 @@ void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *
 	}
 	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
-	              idle->verdict.launch_bound   ? "Launch-bound"
-	              : idle->verdict.may_be_bound ? "Cannot tell whether launch-bound"
-	                                           : "Not launch-bound",
+	              idle->verdict.launch_bound                           ? "Launch-bound"
+	              : idle->verdict.known && !idle->verdict.may_be_bound ? "Not launch-bound"
+	                                                                   : "Whether launch-bound",
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));
 	if (tab->relations->without_launch)
 		ws_table_note(t,

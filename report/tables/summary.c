@@ -584,9 +584,13 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 			           ws_idle_words(&idle->verdict, words, sizeof(words)));
 			if (idle->verdict.known)
 				page_words(&p, "what to do about it",
-				           ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
-				                                          : idle->verdict.cause]
-				                   .cure);
+				           idle->verdict.may_be_bound
+				                   ? "Record more steps with --calibrate, which "
+				                     "measures what recording takes."
+				                   : ws_use_defs[idle->verdict.busy
+				                                         ? WS_USE_COMPUTE
+				                                         : idle->verdict.cause]
+				                             .cure);
 			if (idle->verdict.known) {
 				/* The waits that make up most of the time, longest first. */
 				enum ws_use order[WS_USES];

@@ -348,21 +348,31 @@ class Trace:
     def path_at(self, call):
         return '/'.join(r[2] for r in self.ranges if call and r[3] == call[2] and r[0] <= call[0] < r[1])
 
-    def recorded(self, start, end):
-        """When the host recorded: from the begin of each launch 1.6 us, of a range 0.08, of an operation 0.5."""
+    def recorded(self, thread, start, end):
+        """When a thread recorded: from the begin of each launch 1.6 us, of a range 0.08, of an operation 0.5."""
         if self.recording is None:
             keys = {bytes(key) for key, in self.rows('select key from WARPSHEET_meta')}
             ours = b'cupti.version' in keys and b'import.source' not in keys
-            self.recording = union([(s, s + 1600) for s in {c[0] for c in [k['call'] for k in self.kernels] + [c[2] for c in self.copies] if c}] +
-                                   [(r[0], r[0] + 80) for r in self.ranges] +
-                                   [(r[0], r[0] + 500) for r in self.rows('select start_ns from WARPSHEET_cpu_op')] if ours else [])
-        return self.recording[max(0, bisect.bisect(self.recording, (start, start)) - 1):bisect.bisect(self.recording, (end, end))]
+            events = [(c[2], c[0], 1600) for c in [k['call'] for k in self.kernels] + [c[2] for c in self.copies] if c]
+            events += [(r[3], r[0], 80) for r in self.ranges] + self.rows('select thread, start_ns, 80 from WARPSHEET_python_call')
+            events += self.rows('select thread, start_ns, 500 from WARPSHEET_cpu_op')
+            spans = collections.defaultdict(list)
+            for of, begin, cost in events if ours else []:
+                spans[of].append((begin, begin + cost))
+            self.recording = {of: union(list_of) for of, list_of in spans.items()}
+        of = self.recording.get(thread, [])
+        return of[max(0, bisect.bisect(of, (start, start)) - 1):bisect.bisect(of, (end, end))]
 
-    def recording_in(self, scope):
-        """Of the median window's waits for launches, of one range path or of all."""
+    def without_recording(self, gain, use, scope='whole run'):
+        """Of the gain by removing the waits of a use: without what recording takes in them, nor in others that vanish."""
         uses = self.uses()
-        return uses.get('recording', 0) if scope == 'whole run' else sum(
-            ns for use, ns in uses.items() if use[0] == 'recording' and f'{use[1]}/'.startswith(f'{scope}/'))
+
+        def of(use):
+            return uses.get(use, 0) if scope == 'whole run' else sum(
+                ns for key, ns in uses.items() if key[0] == use and f'{key[1]}/'.startswith(f'{scope}/'))
+        inside = of('recording') if use == 'launch' else 0
+        more = max(0, gain - of(use)) if of(use) else 0
+        return max(0, gain - inside - min(uses.get('recording', 0) - inside, more))
 
     def late(self):
         return 'wait' if self.may_wait else 'unknown'
@@ -396,7 +406,7 @@ class Trace:
             ns = max(0, min(last, b) - max(first, a))
             out[use] += ns
             if use == 'launch':
-                recorded = sum(max(0, min(e, last, b) - max(s, first, a)) for s, e in self.recorded(max(first, a), min(last, b)))
+                recorded = sum(max(0, min(e, last, b) - max(s, first, a)) for s, e in self.recorded(work[2][2], max(first, a), min(last, b)))
                 out['recording'] += recorded
                 out['recording', work[4]] += recorded
             if use not in ('wait', 'unknown'):
@@ -527,8 +537,9 @@ OF_NAMES = ('A4', 'A9', 'A12', 'A21', 'A27')
 FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A9': a9, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22, 'A27': a27}
 
 
-CHANGES = {'A16': 'no_data_waits', 'A19': 'no_syncs', 'A20': 'no_host_gaps', 'A23': 'no_stream_waits',
-           'A24': 'no_queue_gaps', 'A25': 'no_late_start', 'A26': 'no_late_end'}
+CHANGES = {'A23': 'no_stream_waits', 'A24': 'no_queue_gaps'}
+WAITS = {'A1': ('launch', 'as_graph'), 'A16': ('data', 'no_data_waits'), 'A19': ('sync', 'no_syncs'), 'A20': ('host', 'no_host_gaps'),
+         'A25': ('start', 'no_late_start'), 'A26': ('end', 'no_late_end')}
 
 
 def by_hand(trace):
@@ -547,9 +558,10 @@ def by_hand(trace):
             use = 'comm' if rule == 'A17' else 'copy'
             yield row, replay.gain({'ns': {i: 0 for i, p in enumerate(replay.pieces) if p['use'] == use}})
         elif rule == 'A1' and row['Scope'] != 'whole run':
-            yield row, max(0, replay.gain({'as_graph': True, 'graph_path': row['Scope']}) - trace.recording_in(row['Scope']))
-        elif rule == 'A1':
-            yield row, max(0, replay.gain({'as_graph': True}) - trace.recording_in(row['Scope']))
+            yield row, trace.without_recording(replay.gain({'as_graph': True, 'graph_path': row['Scope']}), 'launch', row['Scope'])
+        elif rule in WAITS:
+            use, change = WAITS[rule]
+            yield row, trace.without_recording(replay.gain({change: True}), use)
         elif rule in CHANGES:
             yield row, replay.gain({CHANGES[rule]: True})
         elif rule in ('A29', 'A30') or rule == 'A27' and row['Scope'] == 'blocks of few threads':
