@@ -31,6 +31,10 @@ void ws_flight_trigger(struct ws_process *p, const char *word)
 	struct ws_flight_reason *why = &p->flight.reason;
 	const size_t len = strlen(why->trigger);
 
+	if (!p->is_settled) {
+		ws_record_notice("nothing is recorded yet, so no trace is written (%s)", word);
+		return;
+	}
 	why->last_ns = ws_clock_ns(CLOCK_MONOTONIC);
 	why->nafter = 0;
 	if (!strstr(why->trigger, word))

@@ -511,7 +511,8 @@ static void run_loop(struct session *s)
 		if (s->opts->dumps_on_signal && signals & SIGNAL_BIT(SIGUSR2)) {
 			signals &= ~SIGNAL_BIT(SIGUSR2);
 			for (size_t i = 0; i < s->nprocesses; i++)
-				ws_flight_trigger(s->processes[i], "signal");
+				if (!s->processes[i]->is_gone)
+					ws_flight_trigger(s->processes[i], "signal");
 		}
 		if (signals && s->child)
 			pass_on(s, signals, from_kernel);
