@@ -524,7 +524,7 @@ struct ws_process {
 		double per_s;
 		bool has_missed;       /* the first step of the last command */
 	} job;                         /* --job */
-	bool has_lost_a_value; /* NVML stopped to give a value, and the user was told */
+	bool has_lost_a_value; /* NVML stopped giving a value, and the user was told */
 	uint32_t dumps;                /* requests of `warpsheet ctl dump` so far */
 	struct ws_trace_result result; /* filled by ws_process_finish() */
 };

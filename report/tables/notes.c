@@ -224,7 +224,7 @@ void ws_tab_energy(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	if (failed.len)
 		ws_table_note(t,
-		              "NVML stopped to give a value while recording: %.*s. Samples since "
+		              "NVML stopped giving a value while recording: %.*s. Samples since "
 		              "then lack it.",
 		              (int)failed.len, (const char *)failed.ptr);
 	ws_table_note(t,
