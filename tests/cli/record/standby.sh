@@ -130,7 +130,7 @@ refused ctl status
 refused ctl start
 victim 1
 until [ "$(field 3)" = recording ]; do sleep 0.01; done
-warpsheet ctl status | tr -s ' ' | sed "s#$PWD/##; s/[0-9][0-9]*/N/g"
+warpsheet ctl status | tr -s ' ' | sed "s/^ //; s#$PWD/##; s/[0-9][0-9]*/N/g"
 refused ctl start
 refused ctl start 1
 refused ctl start x
