@@ -4,7 +4,7 @@
 # pip), linux_x86_64 (one static program), wasm (for a page and for Node). run/check laptops tests them. The compiler is zig's, as the package index has it;
 # the libraries are compiled from Debian's source packages. The system stays as it is; the same bytes each time.
 # Exit status: 77 where there is no Debian, package index or network.
-# shellcheck disable=SC2086,SC2016 # lists of words on purpose; names of another shell
+# shellcheck disable=SC2086,SC2016,SC1091 # lists of words on purpose; names of another shell, or of the system
 set -eu
 source=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -36,8 +36,13 @@ sources() { # unpacked in FOLDER/sources
 	$apt update || missing "Debian's packages are not reached"
 	(
 		cd "$folder/sources/packages"
-		$apt source --download-only $packages
 		for library in $packages; do
+			# an archive may list a security update before it has it
+			$apt source --download-only "$library" 2>"$folder/apt/error" ||
+				$apt source --download-only "$library/$(. /etc/os-release && echo "$VERSION_CODENAME")" || {
+				cat "$folder/apt/error" >&2
+				missing "the source of $library is not reached"
+			}
 			# with Debian's patches
 			dpkg-source --no-check -x "${library}"_*.dsc "../$library" >/dev/null
 		done
