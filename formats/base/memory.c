@@ -120,8 +120,7 @@ char *ws_xformat(const char *fmt, ...)
 	return text;
 }
 
-/* The memory of a stream. That of open_memstream drops bytes without an error if memory is short.
- */
+/* The memory of a stream. open_memstream's drops bytes without an error if memory is short. */
 struct memory {
 	char **text;
 	size_t *len, capacity;

@@ -276,8 +276,7 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	WS_FAIL_IF(folder < 0 && !ws_file_look(WS_HERE, path, false, &info) &&
 	                   info.type == WS_FILE_LINK,
 	           err, IO_WRITE,
-	           "cannot write files into '%s': it is a symbolic link; "
-	           "name the folder itself",
+	           "cannot write files into '%s': it is a symbolic link; name the folder itself",
 	           path);
 	WS_FAIL_IF(folder < 0 && why == ENOTDIR, err, IO_WRITE,
 	           "cannot write files into '%s': it is not a folder", path);
@@ -520,8 +519,7 @@ enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
 		ws_outfolder_abandon(f);
 		return status;
 	}
-	/* remove old files from the replaced folder, move all others to the new one, and remove it
-	 */
+	/* remove its old files, move all others to the new folder, and remove it */
 	if (f->depth && f->levels[f->depth - 1].before >= 0) {
 		const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
 		const struct ws_outfile_unfinished *u = level->made;

@@ -145,8 +145,7 @@ struct ws_row_buf {
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
 
-/* Copy a struct ws_row_<kind> into a buffer that is not full. BLOBs are cut at WS_MAX_BLOB_BYTES.
- */
+/* Copy a struct ws_row_<kind> into a buffer with room. BLOBs are cut at WS_MAX_BLOB_BYTES. */
 void ws_row_buf_add(struct ws_row_buf *b, const void *row);
 /* Room for n rows, at most WS_MAX_BLOCK_ROWS, whose columns the caller fills. */
 void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n);

@@ -384,8 +384,7 @@ enum ws_status ws_tokens_get(struct ws_tokens *t, enum ws_type type, const uint8
 	uint32_t i = 0;
 
 	memset(t->rows, 0, t->count * sizeof(*t->rows));
-	/* four counters per token, as neighbouring rows often share one: no addition waits for
-	   the one before it */
+	/* four counters per token, as neighbours often share one: no addition waits */
 	if (t->count <= FEW_TOKENS)
 		for (; i + 4 <= rows; i += 4)
 			for (unsigned k = 0; k < 4; k++)

@@ -196,8 +196,7 @@ struct ws_text_file {
 
 /* IO_READ: there is no such file, or it is a pipe, which cannot be read twice. */
 enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struct ws_err *err);
-/* Read up to size bytes into buf; *got is 0 at the end. A ws_json_read_fn, whose ctx is the file.
- */
+/* Read up to size bytes; *got is 0 at the end. A ws_json_read_fn, whose ctx is the file. */
 enum ws_status ws_text_file_read(void *ctx, void *buf, size_t size, size_t *got,
                                  struct ws_err *err);
 bool ws_text_file_is_gzip(struct ws_text_file *f); /* after the first read */

@@ -10,9 +10,7 @@
 #include "formats/codec/block.h"
 #include "formats/import/import.h"
 
-/* --- other files ----------------------------------------------------------------------------- */
-
-/* Files that no importer reads but users try: their kind, and how to get a readable one. */
+/* --- files that no importer reads but users try: what they are, how to get others ------------- */
 
 /* Skips white space and the byte-order mark. */
 static const char *begin_of(const char *text, const char *end)

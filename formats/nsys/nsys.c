@@ -142,8 +142,7 @@ struct ws_nsys {
 	sqlite3 *db;
 	uint64_t work, work_limit; /* in units of the progress handler */
 	uint64_t rows_total;       /* an estimate of the rows to read */
-	uint64_t default_pid;      /* for records without a process: that of the first thread that
-	                              another record names */
+	uint64_t default_pid;      /* of records without a process: the first named thread's */
 	sqlite3_stmt *table;       /* asks whether a table of this name exists */
 	sqlite3_stmt *string;      /* of a StringIds key */
 	struct ws_map string_rows; /* id -> rowid, if id is not the primary key */
@@ -667,8 +666,7 @@ static bool take_name(const struct rows *r, const struct ws_nsys_column_def *c,
 	}
 }
 
-/* Convert the cell in column `at` to the field of the row. false, and counted: it cannot be right.
- */
+/* Convert the cell in column `at` to the row's field. false, and counted: it cannot be right. */
 static bool take_cell(const struct rows *r, int at, uint8_t *row)
 {
 	const struct ws_nsys_column_def *c = &r->columns[at];
@@ -1163,8 +1161,7 @@ static void import_nvtx(struct ws_nsys *n)
 		import_schemas(n);
 		return;
 	}
-	/* by thread and domain, the outer range first, as the pushes came; open ranges are the
-	   longest */
+	/* by thread and domain, outer ranges first, as pushed; open ranges are the longest */
 	snprintf(tail, sizeof(tail), "ORDER BY %s %s start, %s %s",
 	         has_column(n, table, "globalTid") ? "globalTid," : "",
 	         has_column(n, table, "domainId") ? "domainId," : "",
@@ -1324,8 +1321,7 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 
 		sqlite3_stmt *ids;
 
-		/* map StringIds.id to rows, unless SQLite finds rows by it, and prepare to look
-		   texts up */
+		/* map StringIds.id to rows, unless SQLite finds rows by it, and prepare look-ups */
 		if (has_table(&n, "StringIds") &&
 		    one_number(db,
 		               "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
@@ -1446,8 +1442,7 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
 		                 db ? sqlite3_errmsg(db) : "no memory");
 	sqlite3_free(uri);
-	/* refuse a database beside which a stopped writer left files that hold part of the content
-	 */
+	/* refuse a database if part of its content is in files of a stopped writer */
 	for (int i = 0; i < 2 && status == WS_OK; i++) {
 		const char *name = sqlite3_db_filename(db, "main");
 		const char *beside =

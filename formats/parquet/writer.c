@@ -178,8 +178,7 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 
 		for (run = 1; i + run < n && v[i + run] == v[i];)
 			run++;
-		/* only the last packed group may be filled up with zeros: the run fills up this one
-		 */
+		/* only the last packed group may end in zeros: the run fills up this one */
 		if (run < fill + GROUP)
 			continue;
 		put_packed(out, v + packed, i + fill - packed, width);

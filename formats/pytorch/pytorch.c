@@ -72,8 +72,7 @@ struct deferred {
 	uint64_t row; /* of pid and tid */
 	int64_t time_ns;
 	size_t end;            /* of a begin: 1 + the place of its end */
-	int64_t lost_after_ns; /* of a begin: a range around it ended then, so it has lost its end
-	                        */
+	int64_t lost_after_ns; /* of a begin: a range around it ended then; its own end is lost */
 	uint64_t external_id;  /* of one without a correlation id, */
 	uint64_t correlation;  /* and the correlation id that is found for it */
 	uint8_t work;          /* enum work */

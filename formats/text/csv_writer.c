@@ -22,8 +22,7 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
-/* Programs pass over blanks before a formula, and take full-width and small signs for the others.
- */
+/* Programs pass over blanks before a formula, and take full-width and small signs for others. */
 static bool is_formula(const char *p, size_t len)
 {
 	/* the first four also full-width and small */
@@ -58,8 +57,7 @@ void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 	if (is_formula(p, len))
 		fputc('\'', c->f);
 	while (len) {
-		/* Bytes from the front that stand for themselves: nearly all of nearly all names.
-		 */
+		/* Bytes from the front that stand for themselves: most of nearly all names. */
 		size_t took = 0;
 
 		while (took < len && p[took] >= 0x20 && p[took] < 0x7f && p[took] != '"')

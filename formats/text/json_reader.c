@@ -397,8 +397,7 @@ struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scrat
 		p += plain;
 		if (p == end)
 			break;
-		/* One escape at its backslash; the character takes no more bytes than the escape.
-		 */
+		/* One escape at its backslash; the character takes no more bytes than it. */
 		const char *known = p + 1 < end && p[1] ? strchr(from, p[1]) : NULL;
 		char *to = (char *)scratch->data + scratch->len;
 		size_t used = 0, put = 1;
@@ -456,8 +455,7 @@ enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, i
 	s->offset += (uint64_t)(keep - s->buf);
 	if (keep != s->buf)
 		memmove(s->buf, keep, kept);
-	/* at least half of the window is for new text: with less, the kept text would be moved too
-	   often */
+	/* half of the window or more is for new text: else the kept text moves too often */
 	if (kept > s->capacity / 2 && s->capacity < WS_JSON_MAX_WINDOW)
 		WS_GROW(s->buf, s->capacity * 2, s->capacity);
 	s->j.pos = s->buf;

@@ -184,8 +184,7 @@ static void put_string(FILE *f, const void *bytes, size_t len)
 
 	put_char(f, '"');
 	while (len) {
-		/* Bytes from the front that stand for themselves: nearly all of nearly all names.
-		 */
+		/* Bytes from the front that stand for themselves: most of nearly all names. */
 		size_t took = 0;
 
 		while (took < len && p[took] >= 0x20 && p[took] < 0x7f && p[took] != '"' &&

@@ -248,8 +248,7 @@ enum ws_status ws_walk_view(const struct ws_walk *w, size_t i, struct ws_block_v
 	                          info->offset, err);
 }
 
-/* When a page is read, Linux also maps what it has of the aligned stretch of this size around it.
- */
+/* With a page, Linux also maps what it has of the aligned stretch of this size around it. */
 #define MAPPED_AROUND 65536u
 
 /* Block i was read: it need not stay in memory, but may be read again. */

@@ -41,8 +41,7 @@ struct ws_trace_summary {
 	uint16_t version_major, version_minor;
 	uint64_t required_features, optional_features;
 	uint64_t blocks;         /* whole blocks found */
-	uint64_t damaged_blocks; /* damaged stretches: of one block, or of several next to each
-	                            other */
+	uint64_t damaged_blocks; /* damaged stretches: of one block, or of adjacent ones */
 	uint64_t skipped_bytes;  /* bytes that belong to no whole block */
 	uint64_t unknown_blocks; /* whole blocks of kinds that this program lacks */
 	int closed;              /* index and trailer exist and are right */
@@ -134,8 +133,7 @@ typedef uint64_t ws_column_set;
  * these, of kind thread_event. */
 struct ws_block_rows {
 	struct ws_block_info info;
-	uint64_t *v[64]; /* by position; NULL: the column was not asked for. 0 in columns that the
-	                    file lacks */
+	uint64_t *v[64]; /* by position; NULL: not asked for. 0 in columns that the file lacks */
 	/* columns stored by token are not spread to rows, except times and durations */
 	const uint16_t *token; /* of each row; NULL: the block has no tokens */
 	uint32_t ntokens;
@@ -159,8 +157,7 @@ unsigned ws_thread_events_column(enum ws_kind kind, unsigned position);
  */
 struct ws_feed;
 
-/* columns[kind]: the columns wanted of the kind, 0 = none of its blocks. r must outlive the feed.
- */
+/* columns[kind]: wanted columns of the kind, 0 = none of its blocks. r must outlive the feed. */
 void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
                   const ws_column_set columns[WS_KIND_END]);
 void ws_feed_close(struct ws_feed *f); /* NULL is legal */

@@ -328,8 +328,7 @@ static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
 		const char *text, *end, *space, *colon;
 
 		h.kind = HOST_PYTHON;
-		/* "$file.py:12 function" becomes "file.py(12): function", as in PyTorch's profiles.
-		 */
+		/* "$file.py:12 function" becomes "file.py(12): function", as PyTorch has it. */
 		text = (const char *)e->name.ptr + 1;
 		end = (const char *)e->name.ptr + e->name.len;
 		space = memchr(text, ' ', e->name.len - 1);
@@ -395,8 +394,7 @@ void ws_xla_add(struct ws_xla *x, const struct ws_xla_event *e)
 				name.len -= n;
 		}
 		if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy")) {
-			/* in the order of the column's values; "" is for what XLA has no name for
-			 */
+			/* in the order of the column's values; "": XLA has no name for it */
 			enum { COPY_PTOP = 10 };
 			static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
 			                                    "", "",    "D2D", "H2H", "P2P"};

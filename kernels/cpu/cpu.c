@@ -14,8 +14,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(data, size_bytes) ((void)(data), (void)(size_bytes))
 #endif
 
-/* --- memory --------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* A whole number from a file, from the line that begins with key ("" = the first). */
 static bool read_number(const char *path, const char *key, uint64_t *value)
@@ -165,8 +164,7 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 	cpu->scratch = cpu->workspace;
 	cpu->copies_at = cpu->workspace + scratch_bytes(cpu, op);
 
-	/* Tensors lie side by side, so the address sanitizer is told that an op stays in its own.
-	 */
+	/* Tensors lie side by side: the address sanitizer is told that an op stays in its own. */
 	ASAN_POISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
 	for (int i = 0; i < ws_op_touched(op); i++)
 		if (ws_op_touches(op, i))

@@ -117,8 +117,7 @@ void ws_cpu_kernel_end(struct ws_cpu *cpu);
 	WS_CPU_KERNEL(name, ws_cpu_launch_op(cpu, op, items, name##_item)) \
 	static void name##_item(const struct ws_op *op, int64_t item)
 
-/* --- elements ----------------------------------------------------------------------------------
- */
+/* --- elements --------------------------------------------------------------------------------- */
 
 /* Elements of t from an offset. */
 static inline ws_real *ws_reals(const struct ws_tensor *t, int64_t offset)

@@ -331,8 +331,7 @@ WS_CPU_ITEMS(rope, op->u.head.batch * op->u.head.time)
 
 WS_CPU_KERNEL(rope_qkv, WS_CPU_FN(rope)(cpu, op))
 
-/* --- by index -----------------------------------------------------------------------------------
- */
+/* --- by index --------------------------------------------------------------------------------- */
 
 #define LOOKUP_ROWS 16 /* of an item */
 

@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* --- operands that kernels cannot compute in, as fp32 ------------------------------------------
- */
+/* --- operands that kernels cannot compute in, as fp32 ----------------------------------------- */
 
 /* What attention's gradient reads beside them is no operand of a product: its dtype stays. */
 #define TF32_OPERANDS 4
@@ -97,8 +96,7 @@ static void store_item(void *arg, int64_t item)
 	              ws_reals(&copy->t, first));
 }
 
-/* --- launching -----------------------------------------------------------------------------------
- */
+/* --- launching -------------------------------------------------------------------------------- */
 
 void ws_cpu_kernel_begin(struct ws_cpu *cpu, int64_t items)
 {

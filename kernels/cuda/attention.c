@@ -369,8 +369,7 @@ const char *ws_cuda_attention_problem(const struct ws_op *op)
 {
 	if (ws_dtype_size(op->in[0]->dtype) != sizeof(uint16_t))
 		return "cuDNN has fused attention of 16-bit operands only; use a --dtype with bf16 "
-		       "or "
-		       "fp16 operands, or --attention eager";
+		       "or fp16 operands, or --attention eager";
 	if (cudnnGetVersion() < WS_CUDA_ATTENTION_CUDNN)
 		return "fused attention needs cuDNN 9.10.2 or newer; use --attention eager";
 	if (op->kind == WS_OP_ATTENTION_GRAD && op->u.attention.head.time % 128 &&

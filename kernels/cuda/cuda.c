@@ -472,13 +472,11 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 		           runtime / 1000, runtime % 1000 / 10);
 		WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
 		           "the NVIDIA driver is for CUDA %d.%d, but this program needs CUDA "
-		           "%d.%d. Update "
-		           "the driver, or use --device cpu",
+		           "%d.%d. Update the driver, or use --device cpu",
 		           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 		WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
 		           "the NVIDIA driver sees no GPU; see nvidia-smi and "
-		           "CUDA_VISIBLE_DEVICES, or use "
-		           "--device cpu");
+		           "CUDA_VISIBLE_DEVICES, or use --device cpu");
 		return WS_FAIL(err, ENVIRONMENT, "no GPU answers: %s; use --device cpu",
 		               cudaGetErrorString(error));
 	}

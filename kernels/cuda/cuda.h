@@ -156,8 +156,7 @@ struct ws_dnn_tensor {
 enum ws_status ws_dnn_tensor_open(const struct ws_dnn_tensor *tensor,
                                   cudnnBackendDescriptor_t *made, struct ws_err *err);
 
-/* --- … and execution plans ----------------------------------------------------------------------
- */
+/* --- … and execution plans -------------------------------------------------------------------- */
 
 /* The target of plans: the GPU of a handle or, without one, a described GPU. */
 struct ws_dnn_target {
@@ -192,8 +191,7 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
 enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, int count,
                           const int64_t *ids, void *const *data, struct ws_err *err);
 
-/* --- operations and plans that need no GPU -------------------------------------------------------
- */
+/* --- operations and plans that need no GPU ---------------------------------------------------- */
 
 enum ws_conv_role {
 	WS_CONV_X, /* image or its gradient */

@@ -447,8 +447,7 @@ enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan
 
 		status = WS_FAIL(err, ENVIRONMENT,
 		                 "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by "
-		                 "%lld filters "
-		                 "%lldx%lld; try --layout %s",
+		                 "%lld filters %lldx%lld; try --layout %s",
 		                 ws_op_info(op->kind)->name, (long long)f->n, (long long)f->c,
 		                 (long long)f->h, (long long)f->w, (long long)f->k, (long long)f->r,
 		                 (long long)f->s, f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");

@@ -10,8 +10,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/graph/op.h"
 
-/* --- synthetic data
- * ------------------------------------------------------------------------------------ */
+/* --- synthetic data -------------------------------------------------------------------------- */
 
 /*
  * Synthetic training data: images, signals and tokens made from the seed, learnable, never all

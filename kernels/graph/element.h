@@ -91,8 +91,7 @@ WS_ELEMENT ws_real ws_element(enum ws_sub sub, ws_real a, ws_real b, ws_real c, 
 #undef OF
 }
 
-/* --- optimizers: all of one; the formulas and their order are in layers.h ----------------------
- */
+/* --- optimizers: all of one; the formulas and their order are in layers.h --------------------- */
 
 struct ws_optimizer_factors {
 	ws_real alpha, beta1, rest1, beta2, rest2, eps, decay;
@@ -136,8 +135,7 @@ WS_ELEMENT void ws_optimizer_step(enum ws_sub sub, const struct ws_optimizer_fac
 	*p -= x * (*m / (WS_REAL_SQRT(*v) * y + f->eps));
 }
 
-/* --- fused ops ----------------------------------------------------------------------------------
- */
+/* --- fused ops -------------------------------------------------------------------------------- */
 
 WS_ELEMENT ws_real ws_swiglu(ws_real a, ws_real b)
 {
@@ -153,8 +151,7 @@ WS_ELEMENT void ws_swiglu_grad(ws_real dy, ws_real a, ws_real b, ws_real *da, ws
 	*db = dy * a * s;
 }
 
-/* A pair of a head by an angle. No product is part of a fused multiply-add: the bits are the same.
- */
+/* A pair of a head by an angle. No product is in a fused multiply-add: the bits are the same. */
 WS_ELEMENT void ws_rotate(ws_real even, ws_real odd, ws_real cosine, ws_real sine, ws_real *to)
 {
 	to[0] = ws_product(even, cosine) - ws_product(odd, sine);

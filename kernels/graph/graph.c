@@ -174,8 +174,7 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 	t->name = ws_graph_text(graph, "%s", name);
 	if (!ws_shape_measure(&shape, dtype, &t->count, &t->size_bytes))
 		return ws_graph_fail(graph, WS_USAGE,
-		                     "tensor %s: its size is not positive, or "
-		                     "too large to count",
+		                     "tensor %s: its size is not positive, or too large to count",
 		                     name);
 	WS_GROW(graph->tensors, (size_t)graph->tensor_count + 1, graph->tensor_capacity);
 	graph->tensors[graph->tensor_count++] = t;
@@ -263,8 +262,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	             copy->in[0]->dtype == WS_DTYPE_F32 &&
 	             (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||
 	              payload == WSNVTX_OP_attention);
-	/* What the arithmetic reads: the widest floating-point operand; of a fill, what it writes.
-	 */
+	/* What the arithmetic reads: the widest real operand; of a fill, what it writes. */
 	/* fp32 statistics and parameters beside 16-bit operands do not count */
 	const bool is_first_alone = copy->kind == WS_OP_BATCH_NORM ||
 	                            copy->kind == WS_OP_BATCH_NORM_GRAD ||

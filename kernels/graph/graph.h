@@ -174,8 +174,6 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 /* --- appending ops to a graph ---------------------------------------------------------------- */
 
 /*
- * Appending ops to a graph.
- *
  * Each function checks its operands, makes the result tensor, appends one op
  * (and, under autocast, the casts it needs before it) and returns the result.
  * Errors: graph.h. message: of the NVTX range; NULL: the op's own name.

@@ -41,9 +41,7 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
                                     int64_t batch, int64_t context, bool with_loss,
                                     struct ws_model_io *io, struct ws_err *err);
 
-/* --- networks on images and signals -------------------------------------------------------- */
-
-/* Networks on images and signals: the WS_IMAGE rows of models.def. */
+/* --- networks on images and signals: the WS_IMAGE rows of models.def -------------------------- */
 
 /* value of the option, enumerator */
 #define WS_LOSS_LIST(X)                                    \

@@ -166,10 +166,6 @@ struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, str
 /* mean of (y - target)^2: [1]. target in fp32 (fp64 in graphs of fp64). */
 struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct ws_tensor *target);
 
-/* --- optim ----------------------------------------------------------------------------------- */
-
-/* Optimizers: ops that update parameters from their gradients; and the scaling of the loss. */
-
 /* --- loss scaling -------------------------------------------------------------------------- */
 
 /*
@@ -217,9 +213,7 @@ struct ws_loss_scale ws_loss_scale_resolve(const struct ws_precision *precision,
 struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale scaling,
                                    struct ws_tensor *loss, struct ws_scaler *scaler);
 
-/* --- optimizers ---------------------------------------------------------------------------- */
-
-/* Optimizers: ops that update parameters from their gradients. */
+/* --- optimizers ------------------------------------------------------------------------------- */
 
 /* value of the option, enumerator */
 #define WS_OPTIMIZER_LIST(X)          \

@@ -71,8 +71,7 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 {
 	WS_FORWARD(build_graph(step, err));
 
-	/* Does the step fit the device? The graph tells, before hours and memory are spent on it.
-	 */
+	/* Does the step fit the device? The graph shows it before hours and memory are spent. */
 	const struct ws_backend *backend = step->backend;
 	struct ws_backend_plan work = {step->graph->ops, step->graph->op_count, 0};
 	struct ws_memory_plan plan = ws_memory_plan(step->graph);

@@ -113,10 +113,8 @@ static inline int64_t ws_now_ns(void)
 struct ws_self {
 	struct ws_thread_buffer *thread_buffer; /* NULL: none yet, or all are in use */
 	uint32_t depth;                         /* open pushes while there was no thread buffer */
-	uint32_t looked; /* value of thread_buffers_freed plus 1 at the last search without success
-	                  */
-	uint32_t closed; /* windows of --standby at whose end this thread's open ranges were ended
-	                  */
+	uint32_t looked; /* thread_buffers_freed plus 1 at the last search without success */
+	uint32_t closed; /* windows of --standby that ended this thread's open ranges */
 };
 extern __thread struct ws_self ws_self;
 
@@ -258,8 +256,7 @@ struct ws_payload {
 };
 
 struct ws_event {
-	uint32_t domain; /* WS_DEF_NONE: its definition had no room, so the event is only counted as
-	                    lost */
+	uint32_t domain; /* WS_DEF_NONE: its definition had no room; the event counts as lost */
 	uint32_t category;
 	uint32_t color;
 	uint32_t string; /* registered message, 0 = text */
@@ -315,8 +312,7 @@ enum ws_calibrate_device {
 	WS_DEVICE_WAIT, /* for its end */
 	WS_DEVICE_OFF,  /* wait, and record no more */
 	WS_DEVICE_ON,   /* record again */
-	WS_DEVICE_END,  /* record no more calls; work only until what was launched has surely ended
-	                 */
+	WS_DEVICE_END,  /* record no more calls; work only until launched work has surely ended */
 };
 extern void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
 void ws_turn_device(enum ws_calibrate_device what);

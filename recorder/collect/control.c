@@ -19,8 +19,7 @@
 enum claim {
 	CLAIM_MINE,    /* now owned by this image */
 	CLAIM_OTHERS,  /* another process records into it */
-	CLAIM_REFUSED, /* already owned by this image: this is a second copy of the library
-	                  (dlmopen) */
+	CLAIM_REFUSED, /* owned by this image: this is a second copy of the library (dlmopen) */
 };
 
 /* A random number that the kernel draws at exec, so it differs between the images of a process. */

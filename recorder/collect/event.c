@@ -61,8 +61,7 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 		const struct ws_schema *s = p->layout;
 
 		p->total = WS_ALIGN8(p->size);
-		/* measure the texts that the payload points to: they are valid only during the call
-		 */
+		/* measure texts that the payload points to: they are valid only during the call */
 		for (int i = 0; i < s->ntexts; i++) {
 			struct ws_event_text *t = &p->text[i];
 			uint64_t value = 0;
@@ -325,8 +324,7 @@ static bool is_past_window(void)
 	return 1;
 }
 
-/* A pop without its push, which came while the recording was silent or is a fault of the program.
- */
+/* A pop without its push: recording was silent then, or the program forgot it. */
 static int pop_unmatched(void)
 {
 	if (!ws_collector.seg->capture.standby) {

@@ -80,8 +80,7 @@ static bool take(uint64_t next)
 		atomic_store(&s->last, !r.steps ? UINT64_MAX : first + r.is_now + r.steps);
 		atomic_store(&s->first, first);
 	}
-	/* set by a stop at once, which this request may have replaced; it stays behind --max-size
-	 */
+	/* set by a stop at once, which this request may have replaced; --max-size keeps it */
 	atomic_store(&ws_collector.seg->control.has_ended,
 	             atomic_load(&ws_collector.seg->control.stop_ns) != 0);
 	atomic_store(&s->taken, r.number);

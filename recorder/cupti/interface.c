@@ -62,8 +62,7 @@ struct search {
 	void *lib;
 };
 
-/* Whether this is the CUPTI of exactly CUDA 13.0, recognized by its file name before it is loaded.
- */
+/* Whether this is the CUPTI of exactly CUDA 13.0, by its file name before it is loaded. */
 static bool is_flawed(const char *path)
 {
 	static const char flawed[] = "/libcupti.so.2025.3.0";

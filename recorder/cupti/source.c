@@ -1060,8 +1060,7 @@ static int start(struct ws_seg_header *seg)
 	has_calls = !is_off;
 	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
 		enable_kind(kernel_kinds[i]);
-	/* else each query of a stream or an event is told as a wait, also the many that find
-	   nothing done */
+	/* else each query of a stream or event is told as a wait, also those that find nothing */
 	if (ws_cupti.ActivityEnableAllSyncRecords)
 		ws_cupti.ActivityEnableAllSyncRecords(0);
 	for (size_t i = 0;

@@ -58,8 +58,7 @@ struct ws_cupti_subscription {
 	ws_cupti_callback callback;
 	const struct ws_cupti_buffers *buffers;
 	void (*set_attributes)(void); /* sets attributes, before buffers are registered */
-	char *other_tool;             /* buffer for the name of another tool, if the result is
-	                                 MULTIPLE_SUBSCRIBERS */
+	char *other_tool;             /* the name of another tool, if MULTIPLE_SUBSCRIBERS */
 	size_t other_size;
 	const char *function; /* the function that failed */
 };

@@ -1009,51 +1009,42 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 	ws_cupti_read_##name##_source(&source.name##_source, record, size);                       \
 	note_source(d, slot, u.name.graph_node, (graph), source.name##_source.node, u.name.start, \
 	            u.name.end)
+#define READ(name)                        \
+	if (size < WS_CUPTI_LEAST_##name) \
+		return DAMAGED;           \
+	ws_cupti_read_##name(&u.name, record, size)
+#define ADD(KIND, name, add)       \
+	case WS_CUPTI_KIND_##KIND: \
+		READ(name);        \
+		return add(d, slot, &u.name);
 	switch (kind) {
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
-		if (size < WS_CUPTI_LEAST_kernel)
-			return DAMAGED;
-		ws_cupti_read_kernel(&u.kernel, record, size);
+		READ(kernel);
 		if (!u.kernel.grid_x || !u.kernel.block_x)
 			return DAMAGED;
 		NOTE_SOURCE(kernel, u.kernel.graph);
 		return add_kernel(d, slot, &u.kernel);
 	case WS_CUPTI_KIND_DRIVER:
 	case WS_CUPTI_KIND_RUNTIME:
-		if (size < WS_CUPTI_LEAST_api)
-			return DAMAGED;
-		ws_cupti_read_api(&u.api, record, size);
+		READ(api);
 		return add_api(d, slot,
 		               kind == WS_CUPTI_KIND_DRIVER ? WS_CUPTI_DOMAIN_DRIVER
 		                                            : WS_CUPTI_DOMAIN_RUNTIME,
 		               &u.api);
 	case WS_CUPTI_KIND_CONTEXT:
-		if (size < WS_CUPTI_LEAST_context)
-			return DAMAGED;
-		ws_cupti_read_context(&u.context, record, size);
+		READ(context);
 		if (size == WS_CUPTI_SIZE_context_12_4) /* other fields at these offsets */
 			u.context.sm_count = 0;
 		return add_context(d, slot, &u.context);
 	case WS_CUPTI_KIND_MEMCPY:
-		if (size < WS_CUPTI_LEAST_memcpy)
-			return DAMAGED;
-		ws_cupti_read_memcpy(&u.memcpy, record, size);
+		READ(memcpy);
 		NOTE_SOURCE(memcpy, 0);
 		return add_memcpy(d, slot, &u.memcpy);
 	case WS_CUPTI_KIND_MEMSET:
-		if (size < WS_CUPTI_LEAST_memset)
-			return DAMAGED;
-		ws_cupti_read_memset(&u.memset, record, size);
+		READ(memset);
 		NOTE_SOURCE(memset, 0);
 		return add_memset(d, slot, &u.memset);
-#undef NOTE_SOURCE
-#define ADD(KIND, name, add)                                 \
-	case WS_CUPTI_KIND_##KIND:                           \
-		if (size < WS_CUPTI_LEAST_##name)            \
-			return DAMAGED;                      \
-		ws_cupti_read_##name(&u.name, record, size); \
-		return add(d, slot, &u.name);
 		ADD(MEMCPY2, ptop, add_ptop)
 		ADD(GRAPH_TRACE, graph, add_graph)
 		ADD(DEVICE, device, add_device)
@@ -1067,10 +1058,12 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		ADD(JIT, jit, add_jit)
 		ADD(MEMORY2, memory, add_allocation)
 		ADD(MEMORY_POOL, pool, add_pool)
-#undef ADD
 	default:
 		return UNKNOWN;
 	}
+#undef ADD
+#undef READ
+#undef NOTE_SOURCE
 }
 
 /* --- slots --- */

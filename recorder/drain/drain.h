@@ -68,8 +68,7 @@ bool ws_drain_take_step(struct ws_drain *d, struct ws_drain_step *out);
 void ws_drain_statistics(struct ws_drain *d);
 /* Writes the final counters when the disk is full, in file space reserved for that. */
 void ws_drain_last_words(struct ws_drain *d);
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC when last read (0: never), and the largest step seen.
- */
+/* CLOCK_REALTIME less CLOCK_MONOTONIC when last read (0: never), and the largest step. */
 struct ws_drain_real_time {
 	int64_t apart_ns, largest_step_ns;
 };

@@ -142,8 +142,6 @@ static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *know
 	return ws_drain_intern(d, ev->text);
 }
 
-/* --- NVTX events --- */
-
 /* --- open ranges, for a flight recording --- */
 
 static void forget_range(struct ws_open_ranges *list, size_t i)

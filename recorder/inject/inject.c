@@ -24,8 +24,7 @@ static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int attach_tried;
 static _Atomic int forked_unseen; /* 1 in a forked child without an event so far */
 
-/* Maps private zeroed memory at the address, or moves `filled` there if it is not NULL.
- */
+/* Maps private zeroed memory at the address, or moves `filled` there unless NULL. */
 static void replace(void *old, size_t size, void *filled)
 {
 	if (filled != MAP_FAILED)
@@ -162,9 +161,7 @@ static bool attach_once(void)
 	return on ? 1 : ws_attach_off();
 }
 
-/* --- NVTX --- */
-
-/* The NVTX callbacks: each turns its arguments into an event or a definition. */
+/* --- NVTX callbacks: each turns its arguments into an event or a definition ------------------- */
 
 static struct ws_event_text bytes_text(const char *text)
 {

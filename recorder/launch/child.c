@@ -110,8 +110,7 @@ const char *ws_child_obstacle(const char *path)
 
 	if (!stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
 	                         (st.st_mode & S_ISGID && st.st_gid != getegid())))
-		return "runs with another user's rights, so the recorder cannot be loaded into "
-		       "it";
+		return "runs with another user's rights, so the recorder cannot be loaded into it";
 	if (is_static(path))
 		return "is linked statically, so nothing can be loaded into it";
 	return NULL;

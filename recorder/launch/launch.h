@@ -115,9 +115,6 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
                                            const char *pattern, char out[PATH_MAX],
                                            struct ws_err *err);
 
-/* --- GPUs, as the launcher sees them -----------------------------------------------------------
- */
-
 /* --- is a program one of CUDA? --- */
 
 /*
@@ -134,9 +131,7 @@ int ws_cuda_use_of_file(const char *path);
 /* 1: the process has loaded a CUDA library. */
 int ws_cuda_use_of_process(uint32_t pid);
 
-/* --- why GPU work is missing --- */
-
-/* Messages that explain why GPU work is missing in a trace, and what to do. */
+/* --- why GPU work is missing in a trace, and what to do --------------------------------------- */
 
 /* The collector's report about CUDA in a process, copied from its segment. */
 struct ws_gpu_report {
@@ -202,8 +197,7 @@ struct ws_gpu_sample {
 	int result;                   /* NVML's error code for it */
 };
 
-/* From now on samples these GPUs. The first call starts the thread; without NVML nothing happens.
- */
+/* From now on samples these GPUs. The first call starts the thread; nothing without NVML. */
 void ws_gpu_samples_watch(const struct ws_gpu_address *gpus, size_t n, int64_t every_ms);
 /* Removes up to `most` samples, oldest first. Returns their number. *late: adds the number of
  * samples that did not fit since the last call. */
@@ -211,10 +205,7 @@ size_t ws_gpu_samples_take(struct ws_gpu_sample *out, size_t most, uint64_t *lat
 /* Takes a last sample and ends the thread. False: NVML does not return. Legal without a thread. */
 bool ws_gpu_samples_end(void);
 
-/* --- where a trace comes from ------------------------------------------------------------------
- */
-
-/* The provenance of a trace; docs/reference/keys.md lists the keys. */
+/* --- where a trace comes from (docs/reference/keys.md) ---------------------------------------- */
 
 #define WS_FACT_KEY_MAX 128 /* with "workload." and the end */
 
@@ -254,8 +245,7 @@ struct ws_secrets {
 /* A copy of the next argument with "***" instead of each secret; for free(). */
 char *ws_secrets_mask(struct ws_secrets *s, const char *argument);
 
-/* --- a recording -------------------------------------------------------------------------------
- */
+/* --- a recording ------------------------------------------------------------------------------ */
 
 /*
  * Recording: runs a program with the collector in it, drains the segment while the program runs,
@@ -295,8 +285,7 @@ struct ws_record_opts {
 	struct ws_seg_window window; /* begin_ns is set when the program starts */
 	int64_t delay_ns;            /* time until the window begins */
 	int64_t keep_ns;   /* flight recording: span that is kept; 0: everything is kept */
-	double slow_factor; /* a step that takes longer than this times the median is slow; 0: none
-	                     */
+	double slow_factor; /* a step longer than this times the median is slow; 0: none */
 	bool dumps_on_signal;
 	uint64_t max_size; /* recording stops at this size of the trace in bytes; 0: no limit */
 	enum ws_library_ranges library_ranges;
@@ -307,8 +296,7 @@ struct ws_record_opts {
 	bool no_args;            /* keep the program's arguments out of the trace */
 	bool force;              /* record even if another tool's injection is set */
 	bool stop_on_exit;       /* stop when the program ends, even if its children still run */
-	bool expect_usage_error; /* no trace for a program that ends with exit code 2 and never
-	                            attached */
+	bool expect_usage_error; /* no trace if a program ends with 2 and never attached */
 	const char *job;         /* folder of the ranks of a job; NULL: none */
 	bool tell_progress;      /* print progress while the program runs, in growing intervals */
 	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
@@ -332,13 +320,11 @@ struct ws_trace_result {
 enum ws_salvage {
 	WS_SALVAGE_UNFINISHED,
 	WS_SALVAGE_FINISHED, /* closed and complete */
-	WS_SALVAGE_REPLACED, /* another recording has since written a complete trace with this name
-	                      */
+	WS_SALVAGE_REPLACED, /* another recording has since completed a trace of this name */
 };
 
 struct ws_record_result {
-	int exit_code;   /* exit code for warpsheet-record; for a program that ran, the same as a
-	                    shell's */
+	int exit_code;   /* for warpsheet-record; for a program that ran, as a shell's */
 	int term_signal; /* signal that killed the program; 0: none */
 	bool is_hidden;  /* a process of the program could not see the segment */
 	enum ws_salvage found; /* unless it is unfinished, the segment was removed */
@@ -466,8 +452,7 @@ void ws_missing_pages_replace(void);
 /* Number of replaced pages since the last call. */
 unsigned ws_missing_pages(void);
 
-/* --- a recorded process ------------------------------------------------------------------------
- */
+/* --- a recorded process ----------------------------------------------------------------------- */
 
 /*
  * One recorded process: its segment, and the trace into which the segment is drained. A recording
@@ -499,18 +484,15 @@ struct ws_process {
 	int folder;       /* the trace's open folder; owned by the caller */
 	char *trace;      /* present path of the trace */
 	int64_t begun_ns; /* as in struct ws_process_naming; 0: no name yet */
-	char *final; /* final path of the trace, if another file has that name until the trace is
-	                complete; else NULL */
+	char *final;      /* path if another file has it until the trace is complete; else NULL */
 	bool is_settled;  /* the name is final */
 	bool is_salvaged; /* continued after its launcher was killed */
-	/* the attached process: read once, as the program can overwrite the segment; pid 0: none
-	   yet */
+	/* the attached process: read once, as programs can overwrite segments; pid 0: none yet */
 	struct ws_proc owner;
 	bool is_cut;        /* the user was told that pages of the segment are missing */
 	bool is_gone;       /* no more records will come */
 	uint32_t found_pid; /* our pid of a process in another PID namespace; 0: not found yet */
-	int64_t next_search_ns; /* time of the next search for it, CLOCK_MONOTONIC; 0: not yet
-	                           searched */
+	int64_t next_search_ns; /* of the next search for it, CLOCK_MONOTONIC; 0: none yet */
 	int64_t search_pause_ns;
 	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
 	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
@@ -541,8 +523,7 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, int folder, const char *trace,
                                  enum ws_salvage *found, struct ws_err *err);
-/* Removes the trace if nothing was recorded. A trace with a final name, and a device, are kept.
- */
+/* Removes the trace if nothing was recorded. A final name, and a device, are kept. */
 void ws_process_remove_trace(const struct ws_process *p);
 
 /* Pid of the process that attached, 0 = none did. */
@@ -649,9 +630,6 @@ void ws_record_command_release(struct ws_record_command *cmd); /* legal twice */
 /* The list of options, as --help prints it. */
 void ws_record_options_print(FILE *f);
 
-/* --- series and grids of recordings ------------------------------------------------------------
- */
-
 /* --- grids --- */
 
 /*
@@ -700,9 +678,7 @@ void ws_grid_free(struct ws_grid *grid);
 /* Whether any of these options has a list of values. */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
 
-/* --- series --- */
-
-/* Makes the recordings of a grid one after the other, each in a new process of the recorder. */
+/* --- series: recordings of a grid, each in a new process of the recorder ---------------------- */
 
 /* Passes the id of the series' open folder to the recorder of each run (see folder_id above). */
 #define WS_SERIES_FOLDER_ENV "WARPSHEET_SERIES_FOLDER"

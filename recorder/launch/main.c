@@ -203,8 +203,7 @@ static int salvage(struct ws_record_command *cmd)
 		else if (result.found == WS_SALVAGE_REPLACED)
 			ws_record_notice(
 			        "another recording has replaced the trace since, and is whole; %s "
-			        "is "
-			        "removed",
+			        "is removed",
 			        cmd->salvage);
 		print_traces(cmd, &result, " rescued");
 	}

@@ -308,8 +308,7 @@ static bool is_taken(void *ctx, const char *path)
 	       ws_trace_path_exists(c->process->folder, path);
 }
 
-/* The plain name, or one with the pid (if not 0) and then a number, so that it is unique.
- */
+/* The plain name, or one with the pid (if not 0) and a number, so that it is unique. */
 static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
                                   const struct ws_process_naming *naming, char path[PATH_MAX],
                                   struct ws_err *err)

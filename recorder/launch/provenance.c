@@ -171,8 +171,7 @@ static struct span value_of_client(const struct ws_secrets *s, const char *argum
 {
 	static const struct {
 		const char *client, *option;
-		bool is_attached; /* the value is part of the option's argument; else it is the next
-		                     argument */
+		bool is_attached; /* the value is in the option's argument, else the next one */
 		bool has_user;    /* USER:PASSWORD */
 	} options[] = {
 	        {"curl", "-u", 0, 1},       {"curl", "--user", 0, 1},

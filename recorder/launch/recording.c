@@ -298,8 +298,7 @@ static void look_at(void *ctx, const char *path)
 	/* asked first: if the process had ended before, its segment no longer changes */
 	if (!ws_proc_is_elsewhere(maker.namespace))
 		is_alive_yet = ws_proc_alive(maker);
-	else /* an invisible process of another PID namespace is taken to run as long as our child
-	      */
+	else /* a process of another PID namespace is taken to run as long as our child */
 		is_alive_yet = ws_host_pid_find(maker) || s->child;
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
@@ -584,8 +583,7 @@ static void run_loop(struct session *s)
 				if (!s->processes[i]->is_gone &&
 				    ws_process_who_runs(s->processes[i]))
 					ws_record_notice("process %u still runs and is still being "
-					                 "recorded; "
-					                 "interrupt to end the recording",
+					                 "recorded; interrupt to end the recording",
 					                 (unsigned)ws_process_who_runs(
 					                         s->processes[i]));
 		}
@@ -892,8 +890,7 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 
 		WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
 		           "--pytorch: the path %s has a blank or a colon, so the system cannot "
-		           "load it "
-		           "into a program (LD_PRELOAD)",
+		           "load it into a program (LD_PRELOAD)",
 		           collector);
 		/* our sitecustomize.py is in a folder beside the collector */
 		snprintf(python, sizeof(python), "%.*s/python",
@@ -1031,8 +1028,7 @@ static enum ws_status take_over(struct session *s, const struct ws_seg_header *s
 	return WS_OK;
 }
 
-/* Path of the first trace, and its open folder. The trace alone may have been moved.
- */
+/* Path of the first trace, and its open folder. The trace may have been moved. */
 static enum ws_status find_trace(struct session *s, const struct ws_segment_file *file,
                                  char path[PATH_MAX], int *folder, struct ws_err *err)
 {

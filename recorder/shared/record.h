@@ -159,8 +159,7 @@ struct ws_rec_op {
 	struct ws_rec_head head; /* its time is the start of the call */
 	uint32_t config;         /* id of its WS_DEF_OP */
 	uint32_t source;         /* id of a WS_DEF_STRING: the line that called it; 0: unknown */
-	uint64_t forward_thread; /* for backward operations: the framework's number of the forward
-	                            thread; else 0 */
+	uint64_t forward_thread; /* of backward operations: the forward thread's number; else 0 */
 	int64_t end_ns;
 	int64_t sequence; /* autograd's sequence number; -1: none */
 	uint64_t reserved1;

@@ -213,8 +213,7 @@ union ws_seg_request {
 		uint64_t is_start : 1; /* 0: stop */
 		uint64_t is_now : 1;   /* 1: do not wait for a step */
 		uint64_t steps : 14;   /* to record; 0: until it is stopped */
-		uint64_t first : 32; /* the first of them, or that is not recorded; 0: the next one
-		                      */
+		uint64_t first : 32; /* the first of them, or of those left out; 0: the next one */
 	};
 	uint64_t word;
 };
@@ -358,8 +357,7 @@ struct ws_seg_header {
 			uint64_t boot; /* id of the boot whose clocks these are; 0: unknown */
 			struct ws_seg_capture capture;
 			struct ws_seg_plan plan;
-			uint64_t fixed_check; /* checksum of all fields before it; 0 until
-			                         ws_seg_seal() */
+			uint64_t fixed_check; /* of all fields before it; 0 until ws_seg_seal() */
 		};
 		uint8_t fixed_pages[WS_SEG_FIXED_SIZE];
 	};
@@ -387,10 +385,8 @@ struct ws_seg_header {
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
 	struct ws_seg_process launcher;
-	_Atomic uint32_t thread_buffers_freed; /* number of freed buffers: when it grows, searching
-	                                          again makes sense */
-	int64_t realtime_apart_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC when last read; 0: never
-	                            */
+	_Atomic uint32_t thread_buffers_freed; /* when it grows, searching again makes sense */
+	int64_t realtime_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC, last read; 0: never */
 	int64_t realtime_largest_step_ns; /* largest step seen so far */
 	struct ws_seg_process started;    /* the started program, which may not have attached */
 	char trace_path[PATH_MAX];        /* absolute */
@@ -420,8 +416,7 @@ struct ws_seg_commit {
 	uint64_t file_size; /* committed bytes of the trace */
 	uint64_t defs_pos;  /* definitions before it are in the file */
 	uint64_t next_correlation;
-	uint64_t counted[WS_DROPPED_COUNT]; /* loss counters of the launcher, restored from a commit
-	                                     */
+	uint64_t counted[WS_DROPPED_COUNT]; /* losses of the launcher, restored from a commit */
 	uint64_t flags;                     /* enum ws_commit_flag */
 	uint64_t gpus;                      /* bit n: device n has a row */
 	uint64_t tails[];

@@ -336,8 +336,7 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	return ws_segment_file_create_at(out, path, opts, err);
 }
 
-/* Reads whether a process has attached before the fixed part, which is complete by then.
- */
+/* Reads whether a process has attached first: the fixed part is complete by then. */
 static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err *err)
 {
 	static const off_t copies[] = {0, WS_SEG_SPARE};

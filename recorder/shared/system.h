@@ -36,8 +36,7 @@ static inline uint32_t ws_thread_id(void)
  */
 bool ws_proc_alive(struct ws_proc process);
 
-/* True if pids of that namespace are not valid here. False also if that is unknown.
- */
+/* True if pids of that namespace are not valid here; false if unknown. */
 bool ws_proc_is_elsewhere(uint64_t namespace);
 
 /* An id of this boot, unique among all machines; 0: unknown. */

@@ -41,8 +41,7 @@ struct ws_finding {
 	enum ws_severity severity;
 	double gain_ns;   /* per step; NaN = unknown */
 	bool is_replayed; /* the gain is from a replay; else it is an upper bound by formula */
-	/* time per step of its kernels, which limits the gain; NaN = it has no kernels
-	 */
+	/* time per step of its kernels, which limits the gain; NaN = none */
 	double kernels_ns;
 	const char *scope, *evidence, *advice; /* advice NULL: the text of the rule */
 };

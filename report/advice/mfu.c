@@ -45,9 +45,8 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	                                                           : WS_SEVERITY_WEAK,
 	        (struct ws_claim){.rate = rate_near_the_roof}, "matrix products",
 	        ws_advice_text(a,
-	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %s "
-	                       "of a step of %s. Their kernels took %s. The GPU computed "
-	                       "nothing for %s",
+	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %s of a "
+	                       "step of %s. Their kernels took %s. The GPU computed nothing for %s",
 	                       mfu, ws_advice_time(a, u->ran_sum_ns), ws_advice_time(a, wall_ns),
 	                       ws_advice_time(a, (double)u->product_ns / (double)u->devices),
 	                       ws_advice_time(a, idle_ns)),

@@ -57,24 +57,21 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 	if (l.n)
 		return ws_arena_format(
 		        arena,
-		        "%s kernel %s recorded (%s), but no kernel: the "
-		        "profiler saw no work of the GPU. Usual reasons: no permission to read "
-		        "GPU activity (container, administrator). Another profiler holds the "
-		        "GPU. The driver is older than the profiler's CUDA. The recording ended "
-		        "before the kernels ran.",
+		        "%s kernel %s recorded (%s), but no kernel: the profiler saw no work of "
+		        "the GPU. Usual reasons: no permission to read GPU activity (container, "
+		        "administrator). Another profiler holds the GPU. The driver is older than "
+		        "the profiler's CUDA. The recording ended before the kernels ran.",
 		        ws_say_number(arena, (double)l.n),
 		        l.n == 1 ? "launch was" : "launches were", names_of(m, &l, arena));
 	if (sel->rows->ncalls || m->cpu_ops.tree.n)
 		return ws_arena_format(arena,
 		                       "The host was recorded (%s API calls, %s operations), but "
-		                       "no kernel and no launch. The program ran "
-		                       "on the CPU, or GPU "
-		                       "activity was not asked for.",
+		                       "no kernel and no launch. The program ran on the CPU, or "
+		                       "GPU activity was not asked for.",
 		                       ws_say_number(arena, (double)sel->rows->ncalls),
 		                       ws_say_number(arena, (double)m->cpu_ops.tree.n));
 	if (sel->rows->nranges)
 		return "No GPU work was recorded.";
 	return "No kernel, no launch and no operation was recorded: the program launched none, or "
-	       "the "
-	       "recording did not reach it.";
+	       "the recording did not reach it.";
 }

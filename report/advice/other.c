@@ -159,8 +159,7 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	        NULL);
 }
 
-/* --- A9, A12, A30: classes -----------------------------------------------------------------------
- */
+/* --- A9, A12, A30: classes -------------------------------------------------------------------- */
 
 static bool is_layout(const struct ws_advice *a, size_t config)
 {

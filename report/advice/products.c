@@ -259,8 +259,7 @@ static const char *advice_without_tf32(struct ws_advice *a)
 			return "Use mixed precision with fp16. This GPU has no "
 			       "TF32 and no bf16 on Tensor Cores";
 		if (tf32_is_no_faster(a, device))
-			return "Compute in 16 bits. On this GPU TF32 is no "
-			       "faster than fp32";
+			return "Compute in 16 bits. On this GPU TF32 is no faster than fp32";
 		all_fp32 &= ws_name_is(a->m->texts[a->m->configs[i].name_dtype], "fp32");
 	}
 	return all_fp32 ? "Allow TF32, or compute in 16 bits" : NULL;
@@ -364,8 +363,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		ws_advice_add_claim(a, WS_RULE_low_intensity, WS_SEVERITY_WEAK,
 		                    ws_claim_work(g, NAN), scope_of(a, op),
 		                    ws_advice_text(a,
-		                                   "%s. %.1f FLOP/byte; "
-		                                   "compute-bound from %.1f on",
+		                                   "%s. %.1f FLOP/byte; compute-bound from %.1f on",
 		                                   ws_advice_kernel_part(a, g->gpu_ns), intensity,
 		                                   ridge),
 		                    advice);

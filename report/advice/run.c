@@ -257,8 +257,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN, NULL,
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,
-	                             "%" PRIu64 " convolution kernel%s (%s) ran only in "
-	                             "it: %s%s",
+	                             "%" PRIu64 " convolution kernel%s (%s) ran only in it: %s%s",
 	                             n, n == 1 ? "" : "s", ws_say_time(a->texts, (double)ns),
 	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
 	              warm ? "Nothing to do: a search like cudnn.benchmark's, "

@@ -417,8 +417,7 @@ const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes
 	return flops * roof->bytes_per_s > bytes * roof->flops_per_s ? "compute" : "memory";
 }
 
-/* --- groups of operations of one kind and size ---------------------------------------------------
- */
+/* --- groups of operations of one kind and size ------------------------------------------------ */
 
 struct gathering {
 	struct ws_cost_groups *out;
@@ -501,8 +500,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 			continue; /* no kernel time to compare with its cost */
 		s.out->counted_ns += op.gpu_ns;
 		s.out->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
-		/* part of attention of a framework's operation; ranges have their own flops_needed
-		 */
+		/* of a framework's operation in attention; ranges have their own flops_needed */
 		if (i >= costs->nranges)
 			part = attention[i - costs->nranges];
 		needed = !ws_class_is_product(op.class)
@@ -562,8 +560,7 @@ struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct
 	return a;
 }
 
-/* --- operations of attention ---------------------------------------------------------------------
- */
+/* --- operations of attention ------------------------------------------------------------------ */
 
 /* Maximum number of operations between a product and the softmax. */
 #define REACH 12

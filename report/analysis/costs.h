@@ -12,8 +12,7 @@
 struct ws_cost_op {
 	uint32_t name;           /* text */
 	uint32_t class;          /* text, 0 = unknown */
-	uint32_t dtype; /* text, 0 = unknown; the dtype of its longest kernel if known, else as
-	                   recorded */
+	uint32_t dtype; /* text, 0 = unknown; of its longest kernel if known, else as recorded */
 	uint32_t direction;      /* text, 0 = unknown */
 	int64_t flops, bytes;    /* -1 = not known */
 	int64_t flops_needed;    /* as recorded; -1: see ws_attention_flops_needed() */
@@ -21,8 +20,7 @@ struct ws_cost_op {
 	uint64_t kernels;
 	int64_t gpu_ns;
 	int64_t longest_ns;     /* of its kernels */
-	uint32_t range, cpu_op; /* row of the range, or number of the framework operation; the other
-	                           is WS_NONE */
+	uint32_t range, cpu_op; /* row, or number of an operation; the other is WS_NONE */
 	uint32_t
 	        path; /* path of the innermost NVTX range that contains it, or of itself; WS_NONE */
 	uint32_t step;          /* WS_NONE */

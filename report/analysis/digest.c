@@ -312,8 +312,7 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 			struct ws_span span = WS_SPAN_EMPTY;
 			struct ws_path_sums *sums = ws_digest_path(d, r->context->path);
 
-			/* what it launched, with what those inside it did; its parent did that, too
-			 */
+			/* what it and those inside it launched; its parent did that, too */
 			if (i < f.nspans)
 				span = *(struct ws_span *)ws_spill_row(&f.spans, sizeof(span), i);
 			if (r->parent != WS_NONE && span.start_ns <= span.end_ns)

@@ -165,8 +165,7 @@ bool ws_model_lacks_comm(const struct ws_model *m);
 	"communication was not recorded, or its kernels have names that no rule knows " \
 	"(kernel-summary of one trace, --rules FILE)"
 
-/* The relations of one trace: its sums as SQL tables. docs/dev/query.md lists them.
- */
+/* The relations of a trace: its sums as SQL tables. docs/dev/query.md lists them. */
 
 /* The rows of `kernel`. */
 struct ws_kernel_rows {

@@ -70,8 +70,7 @@ static inline bool ws_energy_is_known(const struct ws_energy *e)
 /* The mean clock of the multiprocessors in the windows, over the devices with samples; 0:
  * unknown. */
 double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel);
-/* Millijoules per window, over the devices with samples or kernels; NaN: unknown for one of them.
- */
+/* Millijoules per window, of devices with samples or kernels; NaN: unknown for one. */
 double ws_energy_per_step(const struct ws_model *m, const struct ws_selection *sel);
 /* "sw_power_cap 40 %, hw_slowdown 2 %"; "none". */
 const char *ws_throttle_shares(const struct ws_energy *e, struct ws_arena *texts);

@@ -310,8 +310,7 @@ static void keep_call(const struct ws_selection *s, bool work_is_kept, uint32_t 
 		s->call[call] = 1;
 }
 
-/* Operations of a framework or ranges on the CPU alone: their steps are in the report all the same.
- */
+/* Operations or ranges on the CPU alone: their steps are in the report all the same. */
 static bool used_device(const struct selector *c)
 {
 	return c->m->nwork || ws_model_has_kernels(c->m) ||

@@ -21,8 +21,7 @@ struct ws_selection {
 	uint8_t *any_scope, *any_work;
 	enum ws_scope
 	        scope; /* effective scope: ALL if STEPS was requested and there are no steps */
-	bool to_device_work; /* ALL for that reason: time before the first and after the last device
-	                        work does not count */
+	bool to_device_work; /* ALL for that reason: only first to last device work counts */
 	size_t kernels;
 	int64_t gpu_ns;    /* time of the kernels in the report: the usual denominator */
 	size_t measured;   /* measured steps in the report */

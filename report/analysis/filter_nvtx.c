@@ -194,8 +194,7 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
 	if (by_number) {
 		struct ws_range_begin *order;
 
-		/* Of the kept ranges, the instances first to last by begin, and ranges inside them.
-		 */
+		/* Of the kept ranges, instances first to last by begin, and ranges in them. */
 		WS_NEW(&c.temp, order, n);
 		n = 0;
 		WS_EACH_RANGE(rows, i, r)

@@ -731,8 +731,7 @@ void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
 	}
 }
 
-/* --- the verdict ---------------------------------------------------------------------------------
- */
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 const struct ws_use_def ws_use_defs[WS_USES] = {WS_USE_LIST(WS_LIST_REST)};
 

@@ -154,8 +154,7 @@ struct ws_idle {
 	/* record --calibrate measured it: the part of each wait for the host that is recording, by
 	 * device; NULL: it is estimated, or nothing is known */
 	double *measured_share;
-	int64_t launch_before_copies_ns; /* part of all.ns[WS_USE_LAUNCH]: gaps that end with a copy
-	                                  */
+	int64_t launch_before_copies_ns; /* part of all.ns[WS_USE_LAUNCH]: gaps before copies */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
 	size_t nlongest;
 	/* by range path, including nested ranges: time of gaps of each cause before work launched
@@ -209,8 +208,7 @@ struct ws_host_activity {
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
 	int64_t *wait_end_ns;  /* the latest end up to each of them */
 	uint64_t captured;     /* launches captured into a graph, which did not run */
-	struct ws_spans searches; /* part of setup: times in which a library searched for the
-	                             fastest algorithm */
+	struct ws_spans searches; /* part of setup: a library searched for its fastest algorithm */
 	size_t first_steps;       /* measured steps at the begin that are start-up, whole */
 };
 /* Computed from the joined ranges, calls and operations once per selection, and freed with it. */

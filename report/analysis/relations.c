@@ -519,8 +519,7 @@ static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, LAUNCH);
 }
 
-/* --- cost: operations of one class, or of one name, with a dtype on a device -------------------
- */
+/* --- cost: operations of one class, or of one name, with a dtype on a device ------------------ */
 
 static const struct ws_cost_groups *cost_groups(const struct ws_relations *r)
 {
@@ -571,8 +570,7 @@ static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, COST);
 }
 
-/* --- device_use: the time of a device, or of all of them, by what it did -------------------------
- */
+/* --- device_use: the time of a device, or of all of them, by what it did ---------------------- */
 
 /* The last device stands for all, where several worked. */
 static size_t count_uses(void *ctx)

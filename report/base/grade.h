@@ -57,8 +57,7 @@ struct ws_grade_opts {
 	double run_noise; /* assumed relative standard deviation between recordings of one program;
 	                     used if a side has too few recordings to measure it. NaN = unknown:
 	                     then so few recordings are not graded */
-	double run_ns; /* additional standard deviation in ns, for short times; added in quadrature
-	                */
+	double run_ns;    /* more standard deviation in ns, of short times; added in quadrature */
 };
 #define WS_GRADE_OPTS_DEFAULT                                              \
 	{                                                                  \

@@ -216,8 +216,7 @@ bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 	const char *t = text.ptr, *tend = t + text.len;
 	const char *star = NULL, *star_t = NULL;
 
-	/* on a mismatch, the last star takes one more byte: no recursion, at most n × m steps
-	 */
+	/* on a mismatch, the last star takes one more byte: at most n × m steps */
 	while (t < tend) {
 		if (p < pend && *p == '*') {
 			star = p++;

@@ -96,8 +96,7 @@ double ws_stat_ratio(double a, double b);
 /* Starts as all zeros; free with ws_values_free. Each path and call has such a struct, so it is
  * small. */
 struct ws_values {
-	/* first npairs pairs (struct ws_counted_value), by value, then single values as they came
-	 */
+	/* npairs pairs (struct ws_counted_value), by value, then single values as they came */
 	uint32_t *word;
 	uint32_t npairs;
 	uint32_t n, capacity; /* words in use, and allocated words */

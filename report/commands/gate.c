@@ -303,8 +303,7 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 	struct ws_outfolder *folders = ws_xarray(g->ncases + 1, sizeof(*folders));
 	enum ws_status status = WS_OK;
 
-	/* Each workload and each run needs a few descriptors until all are complete.
-	 */
+	/* Workloads and runs need a few descriptors each until all are complete. */
 	ws_limits_open_files();
 	/* makes a folder of these runs beside the previous baseline, which it will replace */
 	for (size_t i = 0; i < g->ncases && status == WS_OK; i++) {
@@ -581,8 +580,7 @@ static enum ws_status judge_runs(struct gate *g, const struct ws_trace_list *lis
 	WS_FAIL_IF(!exists && errno != ENOENT, err, IO_READ, "cannot read '%s': %s", path,
 	           strerror(errno));
 	WS_FAIL_IF(!exists && !g->o.update, err, USAGE,
-	           "there is no folder '%s' with a baseline. Make runs the baseline with "
-	           "--update",
+	           "there is no folder '%s' with a baseline. Make runs the baseline with --update",
 	           path);
 	WS_FAIL_IF(exists && file.type != WS_FILE_FOLDER, err, USAGE,
 	           "--baseline '%s' is no folder", path);

@@ -149,9 +149,7 @@ enum ws_status ws_cmd_ctl(int argc, char **argv, struct ws_err *err)
 	return become_recorder("ctl", argc, argv, err);
 }
 
-/* --- main --- */
-
-/* warpsheet: finds the command, prints its error, makes the exit code. */
+/* --- main: finds the command, prints its error, makes the exit code --------------------------- */
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
 #define X(function, name, arguments, summary, help) ws_cmd_##function,

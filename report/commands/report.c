@@ -110,12 +110,8 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
-	if (status == WS_OK && u.sql)
-		status = ws_report_query(f->reader, f->name, &u.opts, &o->filter, defs, ndefs,
-		                         u.sql, out, err);
-	else
-		WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs,
-		                                 ndefs, o->choice.wanted, out, err));
+	WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs, ndefs,
+	                                 u.sql ? NULL : o->choice.wanted, u.sql, out, err));
 	ws_ui_progress_end();
 	free_user_files(&u);
 	return status;
@@ -574,8 +570,8 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 	if (status == WS_OK && !sql && !u.sql)
 		report = ws_report_relations(f.name);
 	else
-		WS_THEN(status, ws_report_query(f.reader, f.name, &u.opts, &o.filter, NULL, 0,
-		                                sql ? sql : u.sql, &report, err));
+		WS_THEN(status, ws_report_stream(f.reader, f.name, &u.opts, &o.filter, NULL, 0,
+		                                 NULL, sql ? sql : u.sql, &report, err));
 	ws_ui_progress_end();
 	if (status == WS_OK) {
 		ws_trace_file_print_damage(&f);

@@ -136,8 +136,7 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 
 struct ws_gate_judgement {
 	enum ws_gate_outcome outcome;
-	unsigned runs_needed; /* runs per side that would settle it, more than there are; 0 =
-	                         unknown */
+	unsigned runs_needed; /* runs per side that would settle it; 0 = unknown */
 	char words[768];      /* the reason in sentences */
 	char accepted[256];   /* the sentence about an accepted slowdown; "" = none */
 };

@@ -169,8 +169,7 @@ struct ws_diff {
 	} unmatched[2];
 	uint32_t *kind_of_piece; /* per piece of A's replay: kind of its call, 0: none; NULL: no
 	                            replay */
-	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: unknown
-	 */
+	/* A's step replayed: as recorded, and with B's times of kernels; NaN: unknown */
 	double replayed_ns[2];
 	/* … if the host waited for the device where it only may have; NaN: it does not matter */
 	double replayed_waiting_ns;

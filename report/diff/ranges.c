@@ -273,8 +273,7 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 		}
 	}
 
-	/* What one side did alone in a range is no difference of the range, and of those around it.
-	 */
+	/* What one side did alone in a range is no difference of it, and of those around it. */
 	const size_t npaths = names->texts.n + 1;
 	double *more_ns; /* by path of a row */
 

@@ -56,8 +56,7 @@ struct ws_work_call {
 	int64_t longest_ns; /* of its kernels */
 	uint32_t item;      /* number (ws_names_item) */
 	uint32_t instance;  /* number of the range among those of its path in the sample, from 0 */
-	uint32_t slot; /* slot of the side (report/diff/private.h) after merging its recordings; see
-	                  calls_are_slots */
+	uint32_t slot;      /* slot of the side (private.h) once merged; see calls_are_slots */
 };
 
 struct ws_range_at {
@@ -90,8 +89,7 @@ struct ws_sample {
 	size_t first_class, nclasses;
 	int64_t step_ns; /* length with its device work; for a whole trace from its first device
 	                    work to its last, 0 without any */
-	int64_t use_ns[WS_USES]; /* summed over its devices; for each device the uses add up to
-	                            step_ns */
+	int64_t use_ns[WS_USES]; /* over its devices; those of a device add up to step_ns */
 	int64_t graph_ns;        /* of CUDA graphs traced as a whole */
 	int64_t host_ns;         /* the range on its thread */
 	int64_t gpu_ns;          /* of all kernels */
@@ -114,8 +112,7 @@ struct ws_recorded_fact {
 /* The fact by which a program reports its own time per step, in ms. */
 #define WS_CLAIMED_STEP "claimed_step_ms"
 
-/* How often work of one name is where: kernels, or without any device work operations on the host.
- */
+/* How often work of one name is where: kernels, or without any the host's operations. */
 struct ws_work_place {
 	uint32_t name; /* text */
 	uint64_t in_samples;
@@ -165,8 +162,7 @@ struct ws_recording {
 	size_t unfinished;           /* steps during which recording ended, which are left out */
 	uint32_t ndevices;           /* that ran kernels */
 	int on_cpu;                  /* as ws_model_on_cpu */
-	bool has_host_ops; /* no device work: the compared work is a framework's operations on the
-	                      host */
+	bool has_host_ops;           /* no device work: operations on the host are compared */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
 	uint64_t lost; /* records that were not recorded, as far as they are counted */
@@ -195,8 +191,7 @@ struct ws_names {
 	size_t nplaces, places_capacity, parents_capacity;
 	struct ws_texts items, likenesses; /* their bytes */
 #define WS_MOST_DTYPES 64
-	uint32_t dtype[WS_MOST_DTYPES]; /* dtypes that operations read, as texts, by first
-	                                   occurrence */
+	uint32_t dtype[WS_MOST_DTYPES]; /* texts: dtypes that operations read, the first first */
 	size_t ndtypes;
 };
 /* The number of a place, which is added if new. */

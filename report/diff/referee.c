@@ -12,11 +12,7 @@
 #include "report/base/sequential.h"
 #include "report/diff/private.h"
 
-static const char *const verdict_names[] = {
-#define X(NAME, name) name,
-        WS_REFEREE_LIST(X)
-#undef X
-};
+static const char *const verdict_names[] = {WS_REFEREE_LIST(WS_LIST_SECOND)};
 
 struct ws_diff_opts ws_referee_diff_opts(void)
 {
@@ -69,11 +65,7 @@ enum reason_kind {
 	REASON_LIST(X)
 #undef X
 };
-static const char *const reason_names[] = {
-#define X(NAME, name) name,
-        REASON_LIST(X)
-#undef X
-};
+static const char *const reason_names[] = {REASON_LIST(WS_LIST_SECOND)};
 
 /* A verdict without a reason that leads to another one is of the times. */
 #define OF_TIMES WS_REFEREE_PROVEN
@@ -351,8 +343,7 @@ static double most_calls(const struct ws_side *side)
 	return most;
 }
 
-/* How often a side does work of one name: per step, before the first one, and beside them per step.
- */
+/* How often a side does work of a name: per step, before the first, and beside them per step. */
 struct rates {
 	double in_steps, calls_before, calls_later;
 };

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -220,8 +219,7 @@ static bool add_excuse(const struct ws_diff *d, struct ws_diff_row *row, struct 
 	struct ws_comparison *c = &row->c;
 
 	add_clocks_reason(d, row, text);
-	/* with a threshold the question is the time of the step, not of the GPU work
-	 */
+	/* with a threshold the question is the step's time, not the GPU's */
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
 	    !are_launch_bound(d))
 		return c->grade == WS_GRADE_AMBIGUOUS;

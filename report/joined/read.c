@@ -235,8 +235,6 @@ static void forget_time(void *join, size_t i)
 	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
 }
 
-/* --- read --- */
-
 /* Makes joined rows from a pass: stores calls and ranges, then joins kernels to them. */
 
 /* --- the sink ------------------------------------------------------------------------------ */
@@ -585,8 +583,7 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 		if (step == WS_NONE || phase == WS_PHASE_EVALUATION ||
 		    (range && range->context->phase != WS_PHASE_OTHER &&
 		     !(is_closure(&f, range) && phase != WS_PHASE_OPTIMIZER))) {
-			run = NULL; /* not in a step, or the time of a range or evaluation counts
-			               instead */
+			run = NULL; /* not in a step, or a range's or evaluation's time counts */
 			continue;
 		}
 		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||

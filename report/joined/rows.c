@@ -28,8 +28,7 @@ uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 		return WS_NONE;
 	if (range->context->is_op)
 		return number;
-	/* for all ranges at once, parents first: recursion could be as deep as the number of ranges
-	 */
+	/* for all ranges at once, parents first: recursion could be as deep as all ranges */
 	if (!rows->op_ranges.data) {
 		ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
 		WS_EACH_RANGE(rows, i, r) {

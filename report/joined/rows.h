@@ -157,8 +157,7 @@ struct ws_launches {
 	const struct ws_model *m; /* the model of these rows */
 	struct ws_spill keys;     /* otherwise keys of all calls, sorted */
 	size_t n;
-	size_t next; /* position after the last result, as kernels mostly come in the order of their
-	                launches */
+	size_t next; /* after the last result, as kernels mostly come in the order of launches */
 };
 
 /* Makes room for `calls` calls. Free with ws_launches_free. */
@@ -271,8 +270,7 @@ struct ws_judge {
 	/* --- */
 	struct ws_judged_streams streams;
 	uint64_t *has_work;       /* one bit per row of calls */
-	uint64_t *before, *timed; /* by device: number of kernels before their launch, and of
-	                             kernels with a time */
+	uint64_t *before, *timed; /* by device: kernels before their launch, kernels with a time */
 	int64_t *lead_ns;         /* by device: largest such lead */
 	bool *spoilt;             /* by step: it contains a record that breaks a law */
 	struct ws_arena arena;

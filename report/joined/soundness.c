@@ -361,8 +361,7 @@ static void find_far(struct ws_judge *j)
 	                      ? ws_joined_rows_range(rows, (uint32_t)rows->nranges / 2)->start_ns
 	                      : j->m->begin_ns;
 	each_time(&f, look_at_time);
-	/* is there a gap between near and far records of over FAR_TIMES the span of the near ones?
-	 */
+	/* is there a gap of over FAR_TIMES the span of the near records? */
 	for (int power = 0; power < 64 && is_long && !found; power++) {
 		const struct distances *d = &f.of_power[power];
 

@@ -38,8 +38,7 @@ static void collect(const char *text, size_t len, void *opaque)
 
 	sink->is_full |= len > WS_DEMANGLED_MAX_BYTES - sink->len;
 	if (sink->is_full) {
-		ws_jump(sink->too_long); /* not possible in WebAssembly, which continues to the end
-		                          */
+		ws_jump(sink->too_long); /* not in WebAssembly, which continues to the end */
 		return;
 	}
 	memcpy(sink->out->data + sink->out->len + sink->len, text, len);

@@ -170,8 +170,7 @@ struct ws_kernel_traits {
 	/* gemm and conv only; 0 = unknown from the name */
 	unsigned tile_m, tile_n; /* output tile of a block */
 	unsigned align;          /* least alignment of an operand in elements: 1 and 2 are slow */
-	unsigned arch; /* architecture that the code was built for, 80 = sm_80; not the GPU it runs
-	                  on */
+	unsigned arch;           /* that the code was built for, 80 = sm_80; not the GPU's */
 };
 
 struct ws_classifier;

@@ -105,8 +105,7 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 				kind++;
 			WS_FAIL_IF(kind == WS_PEAK_COUNT, err, USAGE,
 			           "device peaks, line %u: '%.*s' is not one of fp32, tf32, fp16, "
-			           "bf16, fp8, "
-			           "memory",
+			           "bf16, fp8, memory",
 			           n, WS_TEXT_SHOWN(name));
 			WS_FAIL_IF(!parse_number(value, &number), err, USAGE,
 			           "device peaks, line %u: '%.*s' is not a positive number for %s",

@@ -310,8 +310,7 @@ static void on_process(void *loader, const void *row)
 	((struct ws_loader *)loader)->m->processes++;
 }
 
-/* A collective for each message that a payload describes. Its call names it: ws_collective_begun.
- */
+/* A collective per message that a payload describes; its call names it: ws_collective_begun. */
 static void load_messages(struct ws_model *m)
 {
 	size_t ncommunicators = 0;

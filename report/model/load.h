@@ -66,8 +66,7 @@ struct ws_batch_part {
 struct ws_batch {
 	struct ws_batch_part context, generation;
 	bool has_sums; /* pairs and squares are known */
-	bool is_mixed; /* both prompts and generation in unknown proportion: all requests are in
-	                  `context` */
+	bool is_mixed; /* prompts and generation, shares unknown: all requests are in `context` */
 };
 
 /* False: the name is not that of a batch. */
@@ -92,8 +91,7 @@ struct ws_loader {
 	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
 	struct ws_idmap op_config_of; /* op_config id -> number */
 	struct ws_classifier *classifier;
-	bool plain_names; /* class, dtype and so on of kernel names are not needed: only their text
-	                   */
+	bool plain_names; /* of kernel names only the text is needed, no class, dtype and so on */
 	const struct ws_model_opts *opts;
 	struct ws_op_points *op_points; /* for each of the model's op_periods */
 	struct ws_op_times {

@@ -433,10 +433,8 @@ struct ws_cpu_ops {
 	uint32_t *config;     /* index into configs */
 	uint64_t *external;   /* id that links name, 0 = none */
 	uint32_t *range;      /* innermost NVTX range around it, WS_NONE */
-	uint32_t *forward;    /* forward operation of which it, or an operation around it, is the
-	                         backward */
-	uint32_t *collective; /* collective of it or of an operation around it; the array is NULL if
-	                         there is none */
+	uint32_t *forward;    /* the forward operation of it or of one around it */
+	uint32_t *collective; /* of it or of an operation around it; array NULL: there is none */
 	uint32_t *source;     /* text: the line of the program that called it, or its forward
 	                         operation; 0 = not recorded */
 	uint8_t *phase;       /* enum ws_phase, by these links */
@@ -600,8 +598,7 @@ struct ws_model {
 	struct ws_bytes *texts;        /* never NULL pointers */
 	struct ws_buf *made; /* bytes of texts that are not in the trace: demangled names */
 	size_t nmade;
-	uint32_t *steady_of; /* text -> its form without varying numbers, 0 = not computed yet:
-	                        ws_steady_text */
+	uint32_t *steady_of; /* text -> without varying numbers, 0 = not yet: ws_steady_text */
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
 	/* of the texts that are kernel names, the first nshort of texts; else len 0 */

@@ -305,19 +305,17 @@ static struct ws_bytes next_word(const char **at, const char *end)
  * blanks. */
 static const char empty_words[] =
         " gpu_kernel_impl gpu_kernel_impl_nocast gpu_index_kernel "
-        "opmath_symmetric_gpu_kernel_with_scalars BinaryFunctor AUnaryFunctor "
-        "BUnaryFunctor ReduceOp func_wrapper_t TensorListMetadata "
-        "TensorListScalarListMetadata FusedOptimizerTensorListMetadata UnaryOpFunctor "
-        "BinaryOpScalarFunctor BinaryOpScalarListFunctor BinaryOpListAlphaFunctor "
-        "BinaryOpScalarTensorFunctor PointwiseOpScalarFunctor "
-        "PointwiseOpScalarListFunctor PointwiseOpListFunctor TernaryOpListFunctor "
-        "TernaryOpScalarFunctor TensorIteratorBase TensorIterator Array array "
-        "OpaqueType TrivialOffsetCalculator OffsetCalculator LoadWithoutCast "
-        "StoreWithoutCast LoadWithCast StoreWithCast enable_sm90 enable_sm90_or_later "
-        "enable_sm80_to_sm89 void int unsigned long bool float double char short half "
-        "__half Half BFloat16 __nv_bfloat16 const anonymous namespace unnamed lambda "
-        "operator instance std true false at native c10 cuda decltype nullptr internal "
-        "detail default_config ReduceOpType ";
+        "opmath_symmetric_gpu_kernel_with_scalars BinaryFunctor AUnaryFunctor BUnaryFunctor "
+        "ReduceOp func_wrapper_t TensorListMetadata TensorListScalarListMetadata "
+        "FusedOptimizerTensorListMetadata UnaryOpFunctor BinaryOpScalarFunctor "
+        "BinaryOpScalarListFunctor BinaryOpListAlphaFunctor BinaryOpScalarTensorFunctor "
+        "PointwiseOpScalarFunctor PointwiseOpScalarListFunctor PointwiseOpListFunctor "
+        "TernaryOpListFunctor TernaryOpScalarFunctor TensorIteratorBase TensorIterator Array array "
+        "OpaqueType TrivialOffsetCalculator OffsetCalculator LoadWithoutCast StoreWithoutCast "
+        "LoadWithCast StoreWithCast enable_sm90 enable_sm90_or_later enable_sm80_to_sm89 void int "
+        "unsigned long bool float double char short half __half Half BFloat16 __nv_bfloat16 const "
+        "anonymous namespace unnamed lambda operator instance std true false at native c10 cuda "
+        "decltype nullptr internal detail default_config ReduceOpType ";
 
 static bool is_filler(struct ws_bytes word)
 {
@@ -767,8 +765,7 @@ static void one_round(struct namer *s, bool hashes)
 	}
 }
 
-/* --- namespaces ---------------------------------------------------------------------------------
- */
+/* --- namespaces ------------------------------------------------------------------------------- */
 
 /* The end of "a::b::f<x::y>" with this number of namespaces: "f<x::y>" with 0. */
 static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)

@@ -246,8 +246,7 @@ static void add_bar(struct ws_page_making *p)
 	add_steps(p);
 }
 
-/* --- how long kernels take ---------------------------------------------------------------------
- */
+/* --- how long kernels take -------------------------------------------------------------------- */
 
 /* Bins: less than 100 ns, then three per decade (100, 200, 500 ns …), up to some hours. */
 #define DURATION_BINS  40
@@ -269,8 +268,7 @@ struct box {
 	const char *rolled;
 	uint64_t folded, calls, kernels;
 	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 if no operation has a number */
-	int64_t backward_ns; /* part of inclusive_ns: backward work, counted in the range of its
-	                        forward operation */
+	int64_t backward_ns; /* part of inclusive_ns: backward work of its forward operations */
 	int64_t colour_ns[WS_PAGE_NCOLOURS];
 };
 
@@ -346,8 +344,6 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 	return t->of_path[i];
 }
 
-/* --- kernels, calls and FLOPs --------------------------------------------------------------- */
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Length of the name without the number at its end and the separator before it. */
@@ -369,8 +365,7 @@ static size_t without_number(const char *name, size_t len)
 struct laying {
 	const struct tree *t;
 	struct ws_row_key *order; /* by parent, then longest first */
-	size_t *first; /* by box + 1: index of its first child in `order`; [0] is for outermost
-	                  boxes */
+	size_t *first;            /* by box + 1: its first child in `order`; [0]: outermost boxes */
 	int64_t least_ns;
 };
 
@@ -836,8 +831,6 @@ static void add_kernels(struct ws_page_making *p)
 	}
 	page->more_kernels = by_name.n > MOST_KERNELS ? by_name.n - MOST_KERNELS : 0;
 }
-
-/* --- the whole page -------------------------------------------------------------------------- */
 
 /* --- the grey line --------------------------------------------------------------------------- */
 

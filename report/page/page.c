@@ -614,8 +614,7 @@ static void add_figures(struct ws_page_making *p)
 	}
 }
 
-/* Collectives of backends that run on the host's threads: of all windows, the time in any of them.
- */
+/* Collectives of backends on the host's threads: of all windows, the time in any of them. */
 static void say_host_collectives(struct ws_page_making *p)
 {
 	const struct ws_windows *windows = ws_windows(p->m, p->sel);
@@ -1024,8 +1023,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 				            "of the model on each GPU.",
 				            NULL);
 		}
-		/* What happens once is no part of a step or of a loop, and no finding is about it.
-		 */
+		/* What happens once is no part of a step or loop, and no finding is about it. */
 		const struct ws_host_activity *host =
 		        p->idle && !page->on_cpu ? ws_host_activity_find(p->m, p->sel) : NULL;
 		if (host && host->first_steps) {

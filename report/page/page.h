@@ -235,8 +235,7 @@ struct ws_page_node {
 	bool is_step;
 	bool is_range;      /* else an operation, class or kernel */
 	bool is_rest;       /* "(3 more)" */
-	size_t counterpart; /* in a comparison: the same part on the other side; WS_PAGE_ROOT: none
-	                     */
+	size_t counterpart; /* the same part on the other side; WS_PAGE_ROOT: none */
 	size_t whole;       /* the child that is nearly all of it; WS_PAGE_ROOT: none */
 };
 
@@ -257,8 +256,7 @@ struct ws_page_roof {
 	double flops_per_s, bytes_per_s; /* one of them; the other is 0 */
 };
 
-/* A rung of the ladder: the time of the step without this obstacle and those above it.
- */
+/* A rung of the ladder: the step's time without this obstacle and those above it. */
 struct ws_page_rung {
 	const char *name;
 	double step_ns, percent; /* percent: of the step now */
@@ -330,13 +328,11 @@ struct ws_page_row {
 struct ws_timeline;
 
 struct ws_page {
-	const char *title; /* name of the trace, without folders and extensions: "fp32 (A) → bf16
-	                      (B)" */
+	const char *title; /* of the trace, without folders and extensions: "fp32 (A) → bf16 (B)" */
 	/* the grey line, in this order; NULL: unknown */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;  /* lost events of ranges: parts of the model may be incomplete */
-	uint64_t lost_records; /* count of most_lost, the largest loss that makes a trace incomplete
-	                        */
+	uint64_t lost_records; /* of most_lost, the largest loss that makes a trace incomplete */
 	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	const char *only_outliers_have; /* a range; NULL */
 	uint64_t merged_records;  /* of several processes in one file */
@@ -369,8 +365,7 @@ struct ws_page {
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t graph_ns; /* graphs that were traced as a whole: a box of their own; shares are of
-	                     both */
+	int64_t graph_ns; /* graphs traced as a whole: a box of their own; shares are of both */
 	int64_t gpu_ns; /* with graph_ns what the tree's outermost boxes add up to; of ranges alone
 	                   the host's time */
 	uint64_t host_ranges; /* number of ranges on the host */
@@ -438,8 +433,7 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	                               : "GPU";
 }
 
-/* Denominator of shares of GPU time: all kernels, and graphs traced as a whole.
- */
+/* Denominator of shares of GPU time: all kernels, and whole graphs. */
 static inline double ws_page_gpu_ns(const struct ws_page *page)
 {
 	return (double)(page->gpu_ns + page->graph_ns);

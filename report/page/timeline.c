@@ -378,8 +378,7 @@ static void add_critical_path(struct filling *f)
 	}
 }
 
-/* --- the window ----------------------------------------------------------------------------------
- */
+/* --- the window ------------------------------------------------------------------------------- */
 
 /* Makes the timeline, with longer and longer merged boxes until their number is within the
  * limit. */

@@ -27,8 +27,7 @@ struct calls {
 	struct ws_pass *p;
 	struct ws_model *m;
 	const struct ws_op_tree *ops;
-	uint32_t *with_backward, *backward; /* number of forward operations with a backward; of
-	                                       backward operations */
+	uint32_t *with_backward, *backward; /* forward with a backward; backward operations */
 	double *flops;        /* FLOPs of operations that are not inside one with FLOPs */
 	int64_t *backward_ns; /* begins of backward operations on all threads, ascending */
 	size_t nbackward;
@@ -458,8 +457,7 @@ static void add_iterations(struct iterations *it, bool is_recording)
 	}
 }
 
-/* --- iterations known only from calls of the root module ----------------------------------------
- */
+/* --- iterations known only from calls of the root module -------------------------------------- */
 
 void ws_pass_find_iterations(struct ws_pass *p)
 {
@@ -554,8 +552,7 @@ void ws_pass_find_iterations(struct ws_pass *p)
 	ws_arena_free(&c.temp);
 }
 
-/* --- steps that contain other work -------------------------------------------------------------
- */
+/* --- steps that contain other work ------------------------------------------------------------ */
 
 /* Shorter evaluations, in percent of the step, do not change displayed numbers. */
 #define LEAST_EVALUATION_PERCENT 5
@@ -726,8 +723,7 @@ static void find_prompts(struct calls *c)
 			m->steps[i].apart = WS_STEP_PREFILLS;
 }
 
-/* A part of a step whose operations are not known, and that changes no number that a person reads.
- */
+/* A part of a step with unknown operations, which changes no number that a person reads. */
 #define LEAST_UNKNOWN_PERCENT 5
 
 /* Which steps repeat another one, and which have no operations. */

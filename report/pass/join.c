@@ -685,11 +685,7 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 	return status;
 }
 
-/* --- join --- */
-
-/*
- * The join of events to ranges and of calls to ranges, in order of time.
- */
+/* --- events to ranges, and calls to ranges, in order of time ---------------------------------- */
 
 /* --- ranges ------------------------------------------------------------------------------ */
 

@@ -83,8 +83,7 @@ struct ws_kernel_kind {
 	 * the kernel's node; marks of the scope are those of its launch */
 	uint16_t is_captured;
 	uint32_t source; /* text: the line of the program that called for it; 0 = not recorded */
-	uint32_t collective; /* index of the model's collective; WS_NONE. The struct has no padding
-	                      */
+	uint32_t collective; /* of the model; WS_NONE. The struct has no padding */
 };
 
 /* Range or step WS_NONE: outside ranges or steps. */
@@ -108,8 +107,7 @@ struct ws_joined_range {
 	bool is_counted; /* an operation without operations inside: its FLOPs count */
 };
 
-/* An upper bound of the ranges of a trace: of NVTX, modules, and those of steps that repeat others.
- */
+/* An upper bound of a trace's ranges: of NVTX, modules, and of steps that repeat others. */
 uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r);
 
 /* Receives each row once: calls and ranges, then the end of these, then kernels. */

@@ -38,8 +38,7 @@ void ws_framework_free(struct ws_framework *f);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Position of a row in the file: block << 16 | row. Rows of equal time keep this order.
- */
+/* Position of a row in the file: block << 16 | row; the order at equal times. */
 static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 {
 	return (uint64_t)block << 16 | row;

@@ -70,11 +70,7 @@ static enum ws_status pass_refuse_calls(const struct ws_block_rows *b, uint32_t 
 	               b->info.api_rows);
 }
 
-/* --- rows --- */
-
-/*
- * Waiting rows, in order of time.
- */
+/* --- waiting rows, in order of time ----------------------------------------------------------- */
 
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 {
@@ -241,11 +237,7 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 	*more = was;
 }
 
-/* --- take --- */
-
-/*
- * Converts rows of blocks to rows of the join.
- */
+/* --- from rows of blocks to rows of the join -------------------------------------------------- */
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 {

@@ -40,8 +40,7 @@ struct ws_query {
 	size_t nlast;
 	struct ws_stat last_stat;
 	enum ws_status blame;
-	bool is_connecting; /* a relation declares its columns, which is not a statement of a query
-	                     */
+	bool is_connecting; /* a relation declares its columns: no statement of a query */
 };
 
 struct ws_query_run {

@@ -162,8 +162,7 @@ enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err);
 /* The query of a kind of table: its line and columns in tables.def. */
 struct ws_table_query {
 	const struct ws_table_def *def;
-	const char *from; /* the part after the columns: "FROM … GROUP BY … ORDER BY …"; "": the
-	                     table is made in C */
+	const char *from; /* after the columns: "FROM … GROUP BY … ORDER BY …"; "": a table of C */
 	/* For each column of def: the expression of its value (NULL: the relation's column of that
 	 * name; "NULL": C fills it), and the expression of its total over the rows of the table
 	 * (NULL: none). */

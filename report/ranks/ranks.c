@@ -22,8 +22,7 @@
 #include "report/ranks/ranks.h"
 #include "report/tables/tables.h"
 
-/* --- the ranks of one run, as read, matched and aligned -----------------------------------------
- */
+/* --- the ranks of one run, as read, matched and aligned --------------------------------------- */
 
 enum ws_collective_op {
 	WS_OP_ALL_REDUCE,
@@ -102,8 +101,7 @@ struct ws_rank {
 	uint64_t judged;    /* those that all members of their group recorded, */
 	uint64_t last;      /* and those at which it surely was the last */
 	/* from here on: by ws_ranks_make */
-	double mean_ns[WS_RANK_TIMES]; /* over its common steps, or over all if there are none; NaN
-	                                  without steps */
+	double mean_ns[WS_RANK_TIMES]; /* of common steps, or all if none; NaN without steps */
 	size_t ncommon;
 	double slower; /* its computation over the median of ranks of its dtype, minus 1; NaN */
 	double caused_share; /* share of all waiting, in percent, while it was the last rank */
@@ -319,8 +317,7 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 		call.kind.name = ws_texts_add(&r->texts, name);
 	}
 	r->no_groups |= !call.kind.group && !call.kind.ranks;
-	/* sizes and types may differ between the ranks of one collective: they are not in the key
-	 */
+	/* sizes and types may differ between ranks: they are not in the key */
 	call.key = ws_texts_add(&r->texts,
 	                        (struct ws_bytes){(uint32_t[]){call.kind.name, call.kind.group,
 	                                                       call.kind.ranks},
@@ -785,8 +782,7 @@ static void align_clocks(struct ws_ranks *r)
 		r->ranks[i].offset_ns = 0;
 	}
 
-	/* Finds components: only ranks connected by a chain of collectives have comparable clocks.
-	 */
+	/* Finds components: only ranks linked by a chain of collectives have comparable clocks. */
 	for (uint32_t i = 0; i < r->n; i++)
 		r->ranks[i].component = i;
 	for (size_t i = 0; i < r->nmeetings; i++)
@@ -801,8 +797,7 @@ static void align_clocks(struct ws_ranks *r)
 	for (int round = 0; round < ROUNDS; round++) {
 		find_deviations(&a, filled);
 
-		/* Moves each clock by its median deviation, so that a few late ends do not matter.
-		 */
+		/* Moves each clock by its median deviation: a few late ends do not matter. */
 		double most = 0;
 
 		for (size_t i = 0; i < r->n; i++) {
@@ -893,8 +888,7 @@ static void summarise(struct ws_ranks *r)
 		call->kind_number = (uint32_t)ws_strtab_add(&kinds, &kind, sizeof(kind));
 		call->meeting = WS_NONE;
 	}
-	/* The zero-skew baseline of a kind: the shortest transfer of its calls with nearly no skew.
-	 */
+	/* The zero-skew baseline of a kind: its shortest transfer with nearly no skew. */
 	struct {
 		double ns;
 		size_t calls;
@@ -945,8 +939,7 @@ static void summarise(struct ws_ranks *r)
 	for (size_t i = 0; i < r->n; i++) {
 		struct ws_rank *rank = &r->ranks[i];
 
-		/* The rank's computation over the median of the ranks with the same dtype, minus 1.
-		 */
+		/* The rank's computation over the median of ranks of its dtype, minus 1. */
 		size_t n = 0;
 
 		for (size_t k = 0; k < r->n; k++)

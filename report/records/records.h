@@ -12,8 +12,7 @@
  * returns. */
 typedef void (*ws_record_fn)(void *ctx, const void *row);
 
-/* Call fn for each row of a kind in the order of the file; a column that a block lacks reads as 0.
- */
+/* Call fn for each row of a kind in the order of the file; a column that a block lacks is 0. */
 enum ws_status ws_records_each(const struct ws_trace_reader *r, enum ws_kind kind, ws_record_fn fn,
                                void *ctx, struct ws_err *err);
 

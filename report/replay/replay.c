@@ -102,8 +102,7 @@ struct ws_replay {
 	size_t npath;
 };
 
-/* --- gathering ---------------------------------------------------------------------------------
- */
+/* --- gathering -------------------------------------------------------------------------------- */
 
 /* A piece of the step is replayed. One before the step only says until when its stream was busy. */
 static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_t step,
@@ -274,8 +273,7 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 	ws_sort(r->point, r->npoints, sizeof(*r->point), by_time);
 }
 
-/* --- what each node waits for ------------------------------------------------------------------
- */
+/* --- what each node waits for ----------------------------------------------------------------- */
 
 /* The last piece that ended in (after, until] by recorded time and was launched by `launched`, on
  * another stream than `stream` if that is one; WS_NONE. */
@@ -341,8 +339,7 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 	ws_sort_by(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
 }
 
-/* What a call waits for, by its name: some piece, if it had not ended; all of its stream; or all.
- */
+/* What a call waits for, by name: some piece, if not ended; all of its stream; or all. */
 enum { WAITS_NOT, WAITS_FOR_SOME, WAITS_FOR_STREAM, WAITS_FOR_ALL };
 
 /* Calls that begin to wait for the device at once, by their names. */
@@ -626,8 +623,7 @@ static int by_node(const void *pa, const void *pb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* --- playing -----------------------------------------------------------------------------------
- */
+/* --- playing ---------------------------------------------------------------------------------- */
 
 /* What is left of a wait from one time to another. */
 static double remaining_until(double from_ns, double to_ns, double removed)
@@ -778,8 +774,7 @@ static double play(struct ws_replay *r, const struct ws_whatif *change)
 	return (end_ns - settled_ns) / SETTLED;
 }
 
-/* --- one step, checked -------------------------------------------------------------------------
- */
+/* --- one step, checked ------------------------------------------------------------------------ */
 
 static void release(struct ws_replay *r)
 {
@@ -1046,8 +1041,7 @@ double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 	return r->facts.recorded_ns - fmin(saved_ns, r->facts.recorded_ns);
 }
 
-/* --- the critical path --------------------------------------------------------------------------
- */
+/* --- the critical path ------------------------------------------------------------------------ */
 
 static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_stretch stretch)
 {
@@ -1057,8 +1051,7 @@ static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_
 	r->path[r->npath++] = stretch;
 }
 
-/* From the node that ended last, back along what each node waited for last, until the step began.
- */
+/* From the last node's end, back along what each waited for last, until the step began. */
 static void trace_back(struct ws_replay *r, size_t *capacity)
 {
 	double at_ns = -INFINITY;

@@ -15,8 +15,7 @@
 #define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else */
 #define MOST_UNKNOWN 50 /* percent of the time of kernels whose cost nobody knows */
 
-/* --- a change as text -------------------------------------------------------------------------
- */
+/* --- a change as text ------------------------------------------------------------------------- */
 
 /* X(NAME, "key", its sign, takes a factor, "an example of its value") */
 #define SUBJECTS(X)                                \
@@ -173,8 +172,7 @@ enum ws_status ws_whatif_check(const char *text, struct ws_err *err)
 	return parse(text, &change, err);
 }
 
-/* --- what it is about -------------------------------------------------------------------------
- */
+/* --- what it is about ------------------------------------------------------------------------- */
 
 /* Factors of the times of a piece: at best, as expected, at worst. */
 enum { LEAST, THEN, MOST, NTIMES };
@@ -311,8 +309,7 @@ static enum ws_status change_matching(struct asked *a, const struct change *c, s
 	return WS_OK;
 }
 
-/* --- another GPU, another dtype ----------------------------------------------------------------
- */
+/* --- another GPU, another dtype --------------------------------------------------------------- */
 
 /* Names of GPUs as people say them. */
 static const char *gpu_at(const void *ctx, size_t i)
@@ -510,8 +507,7 @@ static void change_roofs(struct asked *a)
 		                                                           (known_ns + unknown_ns)));
 }
 
-/* --- answers ----------------------------------------------------------------------------------
- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static enum ws_status apply(struct asked *a, const struct change *c, struct ws_err *err)
 {

@@ -19,8 +19,7 @@
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
 
-/* --- the runs of a sweep and their configurations -----------------------------------------------
- */
+/* --- the runs of a sweep and their configurations --------------------------------------------- */
 
 enum ws_sweep_time {
 	WS_SWEEP_FORWARD,
@@ -533,8 +532,6 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
-
 /* The report of a sweep: its tables, the sentences of its verdict and its first screen. */
 
 /* --- configuration: a row of `sweep` -------------------------------------------------------- */
@@ -893,8 +890,7 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 	}
 	if (s->nrows && !s->baseline_key)
 		ws_table_add(t, "speed-up",
-		             "No trace is a baseline (%s). Name another with --baseline "
-		             "KEY=VALUE.",
+		             "No trace is a baseline (%s). Name another with --baseline KEY=VALUE.",
 		             s->baseline);
 	add_best(s, t, "tokens/s", true);
 	add_best(s, t, "images/s", false);

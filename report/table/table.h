@@ -36,10 +36,8 @@ struct ws_cell {
 enum ws_display {
 	WS_DISPLAY_PLAIN,   /* text, ids: as it is */
 	WS_DISPLAY_COUNT,   /* 1,234 */
-	WS_DISPLAY_TIME_NS, /* ns in the data; all such columns of a table are displayed in one unit
-	                     */
-	WS_DISPLAY_EACH_NS, /* … statistics of single items (mean, median, …), displayed in a unit
-	                       of their own */
+	WS_DISPLAY_TIME_NS, /* ns in the data; all such columns of a table have one unit */
+	WS_DISPLAY_EACH_NS, /* … statistics of single items (mean, …), in a unit of their own */
 	WS_DISPLAY_START_NS, /* … a moment */
 	WS_DISPLAY_PERCENT,  /* 0..100 in the data */
 	WS_DISPLAY_RATIO,    /* 1.23 */
@@ -138,8 +136,7 @@ double ws_cell_magnitude(const struct ws_cell *cell);
 /* Properties of the cells of a column. */
 struct ws_column_profile {
 	size_t nempty;
-	int decade; /* power of ten of the median of its non-zero numbers, rounded down; INT_MIN:
-	               there are none */
+	int decade; /* power of ten of the median non-zero number, rounded down; INT_MIN: none */
 	bool has_fraction, has_negative;
 	bool is_constant; /* all cells are the same */
 };
@@ -295,8 +292,7 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 /* The row behind the last line of the section that begins at row `begin`. */
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin);
-/* Display of the numbers of a column in rows [begin, end): a section of a page, or part of one.
- */
+/* Display of the numbers of a column in rows [begin, end): a section of a page, or part of one. */
 void ws_display_section_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
                                struct ws_shown_column *out);
 /* A number with its unit: "18.2 ms", "17.3 %", "412". "" for EMPTY and TEXT. */
@@ -347,8 +343,7 @@ struct ws_view {
 	struct ws_view_column *column; /* the name first, then keys, answers, details */
 	size_t n, nkeys,
 	        nanswers; /* columns; number of all columns, of keys, and of keys and answers */
-	const char *constants; /* "Device 0; Style PushPop": columns left out because they are
-	                          constant */
+	const char *constants; /* "Device 0; Style PushPop": columns left out as constant */
 	size_t least_depth; /* of the paths of a tree */
 	size_t leaf; /* of a tree: index + 1 of the column whose text, if any, is the label of a row
 	                inside its path; 0 = none */

@@ -5,8 +5,7 @@
 #include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
-/* --- kernel-trace: every execution of every kernel, made only if requested by name -----
- */
+/* --- kernel-trace: every execution of every kernel, made only if requested by name ------------ */
 
 /* Data from which rows are made when they are written, after the selection was freed. */
 struct kept {

@@ -180,9 +180,8 @@ static bool has_samples(const struct ws_table_context *tab, struct ws_table *t)
 {
 	if (!tab->m->ngpu_samples)
 		ws_table_set_not_recorded(
-		        t, "No energy and clocks of a GPU were sampled: the trace is an "
-		           "import or older, NVML was missing, or `--gpu-samples 0` "
-		           "was given.");
+		        t, "No energy and clocks of a GPU were sampled: the trace is an import or "
+		           "older, NVML was missing, or `--gpu-samples 0` was given.");
 	return tab->m->ngpu_samples;
 }
 

@@ -75,10 +75,7 @@ static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
 
 #define ALL_STEPS "ProfilerStep*" /* name of the row of steps in PyTorch's own tables */
 
-/* --- the tree of calls ---------------------------------------------------------------------------
- */
-
-/* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
+/* --- calls as one tree: ranges, or operations with the ranges around them --------------------- */
 
 /* Adds the next node. Its time is subtracted from its parent's own time. */
 static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
@@ -185,10 +182,7 @@ static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32
 	return range == WS_NONE ? WS_NONE : s->node[s->tab->m->cpu_ops.tree.n + range];
 }
 
-/* --- API calls in it -----------------------------------------------------------------------------
- */
-
-/* API calls: their own time, which is subtracted from the operations around them. */
+/* --- API calls: their own time, which operations around them lack ----------------------------- */
 
 /* A call that returned, but may be nested in another one. */
 struct returned {
@@ -251,8 +245,7 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 	if (new.owner)
 		new.owner->self_cpu_ns -= call->dur_ns;
 
-	/* Calls that began before the earliest possible begin of a pending call are not nested.
-	 */
+	/* Calls before the earliest possible begin of a pending call are not nested. */
 	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
 	size_t old = 0;
 

@@ -180,15 +180,13 @@ static const struct {
 	const char *topic, *text;
 } conventions[] = {
         {"Times", "Times are ns in CSV and JSON. Where people read, times that are compared have "
-                  "one unit; ties are "
-                  "rounded half away from zero."},
+                  "one unit; ties are rounded half away from zero."},
         {"Unknown", "An empty cell is unknown or does not apply; 0 is a measured or counted 0."},
         {"Attribution",
-         "By launch: a kernel belongs to a range when the call that launched it lies "
-         "inside the range, on the same thread. The innermost range is the one that "
-         "began last. A range begun on one thread and ended on another lies on the "
-         "first. Backward work on another thread lies in the range of the forward "
-         "operation that the framework links it to."},
+         "By launch: a kernel belongs to a range when the call that launched it lies inside the "
+         "range, on the same thread. The innermost range is the one that began last. A range begun "
+         "on one thread and ended on another lies on the first. Backward work on another thread "
+         "lies in the range of the forward operation that the framework links it to."},
         {"Statistics", "Sums are exact. Median: the middle value or the mean of the two middle "
                        "ones. Standard deviation: of a sample, divisor n - 1."},
         {"FLOPs", "From annotations, or from recorded shapes of a framework's operations; never "
@@ -198,10 +196,9 @@ static const struct {
         {"Units",
          "MB is 10^6 bytes, TFLOP/s 10^12 per second. A column `B / A` is B divided by A."},
         {"Steps",
-         "A step is an outermost range `step`, PyTorch's ProfilerStep#N, or what --step names. "
-         "It holds what its thread did, and what other threads did in its time. Steps in a "
-         "range `warm-up` are in no statistic, nor is a step that had not ended when the trace "
-         "ended."},
+         "A step is an outermost range `step`, PyTorch's ProfilerStep#N, or what --step names. It "
+         "holds what its thread did, and what other threads did in its time. Steps in a range "
+         "`warm-up` are in no statistic, nor is a step that had not ended when the trace ended."},
         {"Noise", "Measured steps are the samples. A difference of means is beyond noise when "
                   "Welch's 95 % interval leaves 0 out; both sides need 3 steps."},
 };

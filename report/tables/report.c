@@ -289,8 +289,21 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
 	return make_selected(&a, m, rows, &d, false, out, err);
 }
 
-static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_err *err)
+enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
+                                const struct ws_model_opts *opts, const struct ws_filter *filter,
+                                const struct ws_table_def *const *defs, size_t ndefs,
+                                const uint8_t *columns, const char *sql, struct ws_report **out,
+                                struct ws_err *err)
 {
+	struct asked asked = {.filter = filter,
+	                      .defs = defs,
+	                      .ndefs = ndefs,
+	                      .columns = columns,
+	                      .sql = sql,
+	                      .r = r,
+	                      .name = name,
+	                      .opts = opts},
+	             *a = &asked;
 	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
@@ -316,38 +329,6 @@ static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_
 	else
 		ws_model_free(m);
 	return status;
-}
-
-enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts, const struct ws_filter *filter,
-                                const struct ws_table_def *const *defs, size_t ndefs,
-                                const uint8_t *columns, struct ws_report **out, struct ws_err *err)
-{
-	struct asked a = {.filter = filter,
-	                  .defs = defs,
-	                  .ndefs = ndefs,
-	                  .columns = columns,
-	                  .r = r,
-	                  .name = name,
-	                  .opts = opts};
-
-	return stream(&a, out, err);
-}
-
-enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
-                               const struct ws_model_opts *opts, const struct ws_filter *filter,
-                               const struct ws_table_def *const *defs, size_t ndefs,
-                               const char *sql, struct ws_report **out, struct ws_err *err)
-{
-	struct asked a = {.filter = filter,
-	                  .defs = defs,
-	                  .ndefs = ndefs,
-	                  .sql = sql,
-	                  .r = r,
-	                  .name = name,
-	                  .opts = opts};
-
-	return stream(&a, out, err);
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,

@@ -78,8 +78,7 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 			              m->devices[i].peaks.source);
 	if (no_peaks)
 		ws_table_note(t, "Some peaks are not known: `--peaks FILE` adds a device, "
-		                 "`--device-name NAME` "
-		                 "names one that the file does not.");
+		                 "`--device-name NAME` names one that the file does not.");
 	if (!tab->m->nmeasured)
 		return;
 	const struct ws_utilization *use = ws_utilization_find(tab->m, tab->sel);

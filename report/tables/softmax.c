@@ -525,9 +525,8 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 		ws_table_note(
 		        t,
 		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
-		        "memory. "
-		        "Eager attention writes and reads them: in 16 bits, %.1f MB in each pass. "
-		        "Fused attention moves %.1f MB in all.",
+		        "memory. Eager attention writes and reads them: in 16 bits, %.1f MB in "
+		        "each pass. Fused attention moves %.1f MB in all.",
 		        direction_names[d], fused->scores / (double)s->basis,
 		        2 * fused->scores / (double)s->basis / 1e6,
 		        (double)fused->bytes / (double)s->basis / 1e6);
@@ -701,8 +700,7 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 		        "and fused attention.");
 	if (no_scale_mask)
 		ws_table_note(t, "No separate kernel scales or masks: if attention does, the "
-		                 "kernels of softmax "
-		                 "include that work and its FLOPs.");
+		                 "kernels of softmax include that work and its FLOPs.");
 	if (t->nrows)
 		ws_table_note(t,
 		              "FLOPs as recorded: a multiply-add is 2, an element of softmax %g "

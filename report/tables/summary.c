@@ -574,8 +574,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 		if (captured) {
 			snprintf(words, sizeof(words),
-			         "%" PRIu64 " launch%s captured into a graph and did "
-			         "not run",
+			         "%" PRIu64 " launch%s captured into a graph and did not run",
 			         captured, captured == 1 ? " was" : "es were");
 			page_words(&p, "graph capture", words);
 		}

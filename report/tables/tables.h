@@ -35,19 +35,16 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
 /*
- * Makes these tables for records that pass a filter. columns: needed columns of the only table
- * (others may stay empty); NULL = all. opts may be NULL. USAGE, with the nearest names, if nothing
- * passes.
+ * Makes these tables for records that pass a filter, and a table for each query in sql, which may
+ * be NULL (docs/reference/query.md; then defs may be empty). columns: needed columns of the only
+ * table (others may stay empty); NULL = all. opts may be NULL. USAGE, with the nearest names, if
+ * nothing passes.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
-                                const uint8_t *columns, struct ws_report **out, struct ws_err *err);
-/* The same, plus a table for each query in sql (docs/reference/query.md); defs may be empty. */
-enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
-                               const struct ws_model_opts *opts, const struct ws_filter *filter,
-                               const struct ws_table_def *const *defs, size_t ndefs,
-                               const char *sql, struct ws_report **out, struct ws_err *err);
+                                const uint8_t *columns, const char *sql, struct ws_report **out,
+                                struct ws_err *err);
 /* A report with one table that lists the relations for queries. */
 struct ws_report *ws_report_relations(const char *trace);
 /* A report of more than one trace. */

@@ -63,8 +63,7 @@ static void describe(struct ws_user_table *u, struct ws_arena *arena)
 
 /* --- records as relations --------------------------------------------------------------------- */
 
-/* All records of a kind, in the order of the file. They are read when the first query needs them.
- */
+/* All records of a kind, in the order of the file, read when the first query needs them. */
 struct ws_user_records {
 	struct ws_user_tables *all;
 	const struct ws_kind_def *def;
@@ -115,8 +114,7 @@ static void put_record(void *ctx, size_t row, int column, struct ws_put *out)
 			break;
 		}
 		/* fallthrough */
-	default: /* SQLite gets numbers of 2^63 and more as the negative numbers with the same bits
-	          */
+	default: /* SQLite gets numbers of 2^63 and more as negative ones with the same bits */
 		ws_put_int(out, (int64_t)ws_load_u64(value));
 	}
 }
@@ -136,8 +134,7 @@ static bool describe_records(struct ws_user_records *u, unsigned kind, struct ws
 	return true;
 }
 
-/* --- values of payloads as a relation -----------------------------------------------------------
- */
+/* --- values of payloads as a relation --------------------------------------------------------- */
 
 /* One row per value. Only the values of the last payload are in memory. */
 struct ws_user_payloads {
@@ -213,8 +210,7 @@ static const struct ws_relation payload_value = {"payload_value", PAYLOAD_VALUE(
                                                  count_values, put_value};
 #define PAYLOAD_VALUE_IS "a value in the payload of an NVTX event, or why there is none"
 
-/* --- both --------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
                         struct ws_relations *relations)

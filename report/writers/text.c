@@ -1000,8 +1000,7 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
 
 struct page_line {
 	bool has_number;
-	bool is_name; /* its text is the long form of the item: a kernel's name and its short form
-	               */
+	bool is_name; /* its text is the item's long form: a kernel's name and its short form */
 };
 
 static struct page_line look_at_line(const struct page_section *s, const struct ws_cell *cells)

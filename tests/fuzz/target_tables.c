@@ -20,7 +20,7 @@ static void stream(const struct ws_trace_reader *r)
 	defs = ws_table_defs(&n);
 	for (int scope = WS_SCOPE_ALL; scope <= WS_SCOPE_WARM_UP; scope++) {
 		filter.scope = (enum ws_scope)scope;
-		ws_report_stream(r, "fuzz", NULL, &filter, defs, n, NULL, &report, &err);
+		ws_report_stream(r, "fuzz", NULL, &filter, defs, n, NULL, NULL, &report, &err);
 		ws_report_free(report);
 		report = NULL;
 	}

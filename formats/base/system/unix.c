@@ -364,8 +364,7 @@ bool ws_pager_begin(const char *command)
 		dup2(pipe_fds[0], STDIN_FILENO);
 		close(pipe_fds[0]);
 		close(pipe_fds[1]);
-		/* quit when it fits one screen, let colours through, leave the text on the screen
-		 */
+		/* quit if it fits one screen, let colours through, leave the text there */
 		setenv("LESS", "FRX", 0);
 		ws_limits_end();
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);

@@ -228,8 +228,7 @@ LAUNCHER(bias_act)
 LAUNCHER(squared_error)
 LAUNCHER(squared_error_grad)
 
-/* --- SwiGLU and its gradient: of rows [a b], the halves a and b, silu(a) * b --------------------
- */
+/* --- SwiGLU and its gradient: of rows [a b], the halves a and b, silu(a) * b ------------------ */
 
 struct swiglu {
 	const void *dy, *x; /* dy: of the gradient */
@@ -304,8 +303,7 @@ WS_LAUNCHER(swiglu_grad)
 	                 ws_item_grid(launch, s.packs), WS_THREADS, 0, s)
 }
 
-/* --- dropout: its time is that of the hash, so one hash of 64 bits serves two elements -----------
- */
+/* --- dropout: its time is that of the hash, so one hash of 64 bits serves two elements -------- */
 
 struct dropout {
 	const void *x;

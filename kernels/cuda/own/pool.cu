@@ -200,8 +200,7 @@ WS_CUDA_FLOATS(WS_POOL_KERNELS)
 
 /* --- launching ------------------------------------------------------------------------------- */
 
-/* Places are those of the result. Positions are counted in an int: ws_op_max_pool() refuses more.
- */
+/* Places are those of the result. Positions fit an int: ws_op_max_pool() refuses more. */
 static enum ws_status pool_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                   struct ws_err *err)
 {

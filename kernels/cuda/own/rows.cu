@@ -122,8 +122,7 @@ static enum ws_status reduce_rows_launch(const struct ws_cuda_launch *launch,
 	}
 }
 
-/* --- sums over channels of [outer, channels, inner], or over columns (launch.h) ----------------
- */
+/* --- sums over channels of [outer, channels, inner], or over columns (launch.h) --------------- */
 
 /*
  * With inner = 1 a thread has 16 bytes of neighbouring channels and walks down rows; else a block
@@ -475,8 +474,7 @@ WS_LAUNCHER(softmax_grad)
 	                 ws_row_grid(launch, &s.r), WS_THREADS, 0, s)
 }
 
-/* --- RMS norm ----------------------------------------------------------------------------------
- */
+/* --- RMS norm --------------------------------------------------------------------------------- */
 
 /* y = x r w with r = 1 / sqrt(mean(x^2) + eps). In types T (x, weight) and U. */
 struct norm {
@@ -676,8 +674,7 @@ WS_LAUNCHER(rms_norm_grad)
 	}
 }
 
-/* --- losses ------------------------------------------------------------------------------------
- */
+/* --- losses ----------------------------------------------------------------------------------- */
 
 /*
  * Cross-entropy: the mean loss over rows, and the gradient of the logits in the same kernel. The

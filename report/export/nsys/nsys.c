@@ -18,8 +18,7 @@
 #include "report/pass/pass.h"
 #include "report/records/records.h"
 
-/* Writing tables in the schema of Nsight Systems by name, through SQLite. Internal to this folder.
- */
+/* Writes tables in the schema of Nsight Systems by name, through SQLite. For this folder. */
 
 /* A value of a row. All zero is NULL. */
 struct ws_nsys_value {
@@ -41,8 +40,7 @@ struct ws_nsys_out {
 	sqlite3 *db;
 	enum ws_status status; /* the first failure, returned by ws_export_nsys */
 	struct ws_err err;
-	sqlite3_stmt *table[WS_NSYS_TABLES]; /* statements that insert a row; NULL: the table does
-	                                        not exist yet */
+	sqlite3_stmt *table[WS_NSYS_TABLES]; /* insert a row; NULL: the table does not exist yet */
 	unsigned ncolumns[WS_NSYS_TABLES];   /* of those */
 	int64_t rows[WS_NSYS_TABLES];
 	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* values of unfinished rows */
@@ -395,8 +393,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 	return id;
 }
 
-/* --- what the export says of the trace, its machine and its processes ------------------------ */
-
 /* --- tables of names and values --- */
 
 static void put_pair(struct ws_nsys_out *o, enum ws_nsys_table table, enum ws_nsys_column name,
@@ -600,8 +596,6 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 	return ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err);
 }
 
-/* --- records --------------------------------------------------------------------------------- */
-
 /* --- cells --- */
 
 /* Times of a hostile trace may overflow; truncated calls have a negative duration. */
@@ -697,8 +691,7 @@ static void put_row(void *ctx, const void *row)
 {
 	const struct table *t = ctx;
 
-	/* failures and pools of memory have no place in a table of Nsight Systems, only in our own
-	 */
+	/* failures and pools of memory have a place only in our own table */
 	if (t->kind == WS_KIND_MEMORY) {
 		const uint64_t op = ((const struct ws_row_memory *)row)->op;
 

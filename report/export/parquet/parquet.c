@@ -647,8 +647,7 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 	return WS_OK;
 }
 
-/* --- sums of --rollup: buckets -------------------------------------------------------------------
- */
+/* --- sums of --rollup: buckets ---------------------------------------------------------------- */
 
 #define SUB_BITS 7u /* an octave has 2^7 buckets */
 #define SUB      (1u << SUB_BITS)
@@ -707,8 +706,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 	WS_NEW(&r->arena, r->launch_of, r->m->nconfigs);
 	WS_NEW(&r->arena, r->group_of, n);
 	WS_NEW(&r->arena, r->bucket, n);
-	/* Stream, context and process are left out: the same launch in two processes is the same.
-	 */
+	/* Without stream, context and process: the same launch in two processes is the same. */
 	const struct ws_model *m = r->m;
 
 	for (size_t i = 0; i < m->nconfigs; i++) {

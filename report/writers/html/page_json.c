@@ -90,8 +90,7 @@ void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *
 	ws_buf_free(&bytes);
 }
 
-/* Writes its lanes and texts as an object, or null; and its boxes, into an element of their own.
- */
+/* Writes its lanes and texts as an object, or null. */
 static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 {
 	static const char *const kinds[] = {WS_TIMELINE_LANES(WS_LIST_SECOND)};

@@ -107,8 +107,7 @@ static void put_table(FILE *f, const struct ws_table *t)
 				ws_html_put_text(f, label);
 				fputs("</td>", f);
 			} else if (cell->type == WS_CELL_TEXT) {
-				/* blanks at the beginning of a name of a first screen are its depth
-				 */
+				/* blanks before a name of a first screen are its depth */
 				fputs("<td>", f);
 				depth = ws_front_depth(cell);
 				for (unsigned i = 0; i < depth / 2; i++)
@@ -176,8 +175,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 				/* neighbours have different shades */
 				fprintf(f,
 				        "<rect x=\"%.3f%%\" width=\"%.3f%%\" height=\"%d\" "
-				        "fill=\"#%06x\" "
-				        "fill-opacity=\"%s\"/>\n",
+				        "fill=\"#%06x\" fill-opacity=\"%s\"/>\n",
 				        before, s->percent, BAR_HIGH,
 				        (unsigned)ws_page_colour_def(s->colour).light,
 				        s->is_idle && idle++ % 2 ? "0.5" : "1");
@@ -190,9 +188,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 					continue;
 				fprintf(f,
 				        "<li><svg width=\"10\" height=\"10\" class=\"chip\"><rect "
-				        "width=\"10\" "
-				        "height=\"10\" "
-				        "fill=\"#%06x\"/></svg> ",
+				        "width=\"10\" height=\"10\" fill=\"#%06x\"/></svg> ",
 				        (unsigned)ws_page_colour_def(s->colour).light);
 				ws_html_put_text(f, ws_page_segment_words(&texts, page, s));
 				fputs("</li>\n", f);
@@ -258,6 +254,5 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 		}
 	put_element(f, "p", "note",
 	            "This viewer runs no scripts. A browser that does shows all tables, which can "
-	            "be sorted "
-	            "and searched, and the timeline.");
+	            "be sorted and searched, and the timeline.");
 }

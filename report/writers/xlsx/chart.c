@@ -162,8 +162,7 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
-	bool is_converted; /* its columns have several units: copies in one unit are beside the
-	                      table */
+	bool is_converted; /* its columns have several units: copies in one are beside the table */
 	struct ws_shown_column shown; /* unit of all its numbers */
 };
 

@@ -560,8 +560,7 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	                                                    : (uint32_t)w.page->nchange_bars + 1);
 }
 
-/* --- the sheet ---------------------------------------------------------------------------------
- */
+/* --- the sheet -------------------------------------------------------------------------------- */
 
 void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {

@@ -355,8 +355,7 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	return row + STRIP_ROWS;
 }
 
-/* --- configurations of a sweep, runs of an A/A test, ranks --------------------------------------
- */
+/* --- configurations of a sweep, runs of an A/A test, ranks ------------------------------------ */
 
 #define EACH_MOST      40 /* bars of a chart */
 #define EACH_ROWS_MORE 5  /* rows of a chart for its title and axis */
@@ -540,8 +539,7 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	return changes[of->is_unsure && change != WS_CHANGE_ALONE ? WS_CHANGE_NONE : change];
 }
 
-/* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle.
- */
+/* LibreOffice breaks names into lines: one of more than three is cut in its middle. */
 static const char *short_label(struct ws_xlsx *x, const char *label)
 {
 	const char *clean = ws__xlsx_clean(x, label, strlen(label)), *end;

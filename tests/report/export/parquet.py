@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Parquet files beside the report and the page about them: parquet.py WARPSHEET PARQUET_ROWS ROOT TRACE...
+"""Parquet files beside the report and the page about them: parquet.py WARPSHEET ROOT TRACE...
 
 The kernels of each trace, and their sums, add up to kernel-summary; docs/reference/parquet.md has every
 column of every table that it describes, with type and unit, and no other.
@@ -14,7 +14,10 @@ import sys
 import tempfile
 
 JOINED = ("kernels", "nvtx", "payload_value", "facts", "rollup", "rollup_histogram")
-warpsheet, parquet_rows, root, *traces = sys.argv[1:]
+warpsheet, root, *traces = sys.argv[1:]
+sys.path.insert(0, os.path.join(root, "tests", "support"))
+from parquet_reading import File  # pylint: disable=wrong-import-position
+
 wrong = []
 
 
@@ -23,7 +26,7 @@ def run(*command):
 
 
 def rows(folder, table, *columns):
-    return [line.split("\t") for line in run(parquet_rows, os.path.join(folder, table + ".parquet"), *columns).splitlines()]
+    return File(os.path.join(folder, table + ".parquet")).texts(*columns)
 
 
 def compare_with_report(trace, folder):
@@ -47,7 +50,7 @@ def compare_page(folder):
     listed = 0
     for table in JOINED:
         section = re.search(rf"### `{table}\.parquet`(.*?)(?=\n#|\Z)", page, re.DOTALL)[1]
-        lines = run(parquet_rows, os.path.join(folder, table + ".parquet")).splitlines()
+        lines = File(os.path.join(folder, table + ".parquet")).about()
         about = dict(line.split("=", 1) for line in lines if re.match(r"\S+=", line))
         for line in (line for line in lines if not re.match(r"\S+=", line)):
             name, _, form = line.partition(" ")

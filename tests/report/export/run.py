@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scenarios of exports: run.py SCENARIO_TRACE PARQUET_ROWS FILE...
+"""Scenarios of exports: run.py SCENARIO_TRACE FILE...
 
 Traces are written as ../scenarios/README.md says. What must be so:
   ask, SQL, then lines `= a|b|-`   rows of the export as a database, `-` for NULL
@@ -23,12 +23,12 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "tests", "report", "scenarios"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "report", "scenarios"), os.path.join(ROOT, "tests", "support")]
 import scenario  # pylint: disable=wrong-import-position
+from parquet_reading import File  # pylint: disable=wrong-import-position
 
 
 def run_export(source, path, *options):
@@ -117,16 +117,9 @@ def check_top(part, trace):
             raise scenario.Wrong(f"{word}: the timeline has {top}")
 
 
-def rows_of_parquet(path, *columns):
-    made = subprocess.run([parquet_rows, path, *columns], text=True, capture_output=True, check=False)
-    if made.returncode:
-        raise scenario.Wrong(made.stderr.strip())
-    return made.stdout.split("\n")[:-1]
-
-
 def compare_parquet(part, path):
     columns, *wanted = csv.reader(part.lines)
-    got = [row.split("\t") for row in rows_of_parquet(path, *columns)]
+    got = File(path).texts(*columns)
 
     def same(want, row):
         return len(want) == len(row) and all(map(scenario.is_same, want, row))
@@ -153,7 +146,7 @@ def check_fleet(part, trace):
 
 
 def check_about(part, trace):
-    lines = rows_of_parquet(os.path.join(exported(trace, "parquet"), part.rest + ".parquet"))
+    lines = File(os.path.join(exported(trace, "parquet"), part.rest + ".parquet")).about()
     for line in part.lines:
         if line not in lines:
             raise scenario.Wrong(f"about {part.rest}: " + ", ".join(lines))
@@ -181,7 +174,7 @@ def check_said(part, trace):
 CHECKS = {"ask": check_ask, "imported": check_imported, "documented": check_documented, "events": check_events, "top": check_top,
           "parquet": check_parquet, "holds": check_parquet, "fleet": check_fleet, "about": check_about,
           "files": check_files, "refused": check_refused, "said": check_said}
-program, (parquet_rows, *files) = scenario.Program(sys.argv[1]), sys.argv[2:]
+program, files = scenario.Program(sys.argv[1]), sys.argv[2:]
 failed = False
 for file in files:
     try:
