@@ -98,11 +98,29 @@ static bool captures(const struct ws_pass *p, uint32_t thread, int64_t start_ns,
 	return i < p->ncaptures && all[i].thread == thread && all[i].time_ns <= end_ns;
 }
 
+/* The first period of the thread that begins then or later; else the one behind those of the
+ * thread. */
+static size_t period_from(const struct ws_model *m, uint32_t thread, int64_t from_ns)
+{
+	const struct ws_op_period *p = m->op_periods;
+	size_t i;
+
+	WS_COUNT_FIRST(i, m->nop_periods,
+	               p[i].thread < thread || (p[i].thread == thread && p[i].start_ns < from_ns));
+	return i;
+}
+
 static void add_call(struct calls *c, const struct root_call *call)
 {
 	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
+	const struct ws_op_period *period = c->m->op_periods;
+	const size_t i = period_from(c->m, call->thread, call->start_ns + 1);
 
 	if (captures(c->p, call->thread, call->start_ns, call->end_ns)) /* it computes nothing */
+		return;
+	/* its operations were not recorded: whether it has a backward is unknown */
+	if (i && period[i - 1].thread == call->thread && period[i - 1].is_begin &&
+	    call->end_ns <= period[i - 1].end_ns)
 		return;
 	/* backward calls modules again if their activations were not kept */
 	for (; around != WS_NONE; around = c->ops->parent[around])
@@ -415,8 +433,7 @@ static int64_t begin_behind(const struct ws_model *m, uint32_t thread, int64_t m
 
 	if (!m->ncalibration)
 		return mark_ns;
-	WS_COUNT_FIRST(i, m->nop_periods,
-	               p[i].thread < thread || (p[i].thread == thread && p[i].start_ns < mark_ns));
+	i = period_from(m, thread, mark_ns);
 	return i && i < m->nop_periods && p[i - 1].thread == thread && p[i].thread == thread &&
 	                       p[i - 1].end_ns < p[i].start_ns && p[i - 1].end_ns >= mark_ns
 	               ? p[i].start_ns
