@@ -585,7 +585,7 @@ struct steps_of_thread {
 	size_t n;
 	uint32_t *calls; /* per step: calls of one module without a backward */
 	int64_t *sorted;
-	int64_t *extra_ns; /* per step: time in calls that other steps do not have */
+	int64_t *extra_ns; /* per step: time of its evaluations */
 	int64_t median_ns;
 };
 
@@ -618,10 +618,8 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 			continue;
 		seen = call->step == at ? seen : 0;
 		at = call->step;
-		if (!call->has_backward && s->calls[at] > MORE_THAN_USUAL * usual &&
-		    seen++ < s->calls[at] - usual)
-			s->extra_ns[at] += call->end_ns - call->start_ns;
-		else
+		if (call->has_backward || s->calls[at] <= MORE_THAN_USUAL * usual ||
+		    seen++ >= s->calls[at] - usual)
 			call->step = WS_NONE;
 	}
 }
@@ -672,25 +670,38 @@ static void find_evaluations(struct calls *c)
 				keep_extra(&s, c, i, next, c->call[k].name);
 			}
 		/* The remaining calls are evaluations; consecutive calls without training between
-		 * them are one evaluation. */
+		 * them are one evaluation, with the batches that it loads and its metrics. */
+		const size_t before = c->m->nevaluations;
+
 		for (size_t k = i; k < next; k++) {
 			const struct root_call *call = &c->call[k];
-			const uint32_t step = call->step == WS_NONE ? WS_NONE : s.step[call->step];
 
-			if (step == WS_NONE ||
-			    s.extra_ns[call->step] * 100 < s.median_ns * LEAST_EVALUATION_PERCENT)
+			if (call->step == WS_NONE)
 				continue;
-			c->m->steps[step].apart = WS_STEP_EVALUATES;
-			if (e && e->step == step &&
+			if (e && e->step == call->step &&
 			    sum_between(c, c->with_backward, call->thread, e->end_ns,
 			                call->start_ns) == 0 &&
 			    sum_between(c, c->backward, call->thread, e->end_ns, call->start_ns) ==
 			            0) {
+				s.extra_ns[e->step] += call->end_ns - e->end_ns;
 				e->end_ns = call->end_ns;
 				continue;
 			}
 			e = &c->m->evaluations[c->m->nevaluations++];
-			*e = (struct ws_evaluation){call->start_ns, call->end_ns, step};
+			*e = (struct ws_evaluation){call->start_ns, call->end_ns, call->step};
+			s.extra_ns[e->step] += call->end_ns - call->start_ns;
+		}
+		const size_t end = c->m->nevaluations;
+
+		c->m->nevaluations = before;
+		for (size_t k = before; k < end; k++) {
+			struct ws_evaluation found = c->m->evaluations[k];
+
+			if (s.extra_ns[found.step] * 100 < s.median_ns * LEAST_EVALUATION_PERCENT)
+				continue;
+			found.step = s.step[found.step];
+			c->m->steps[found.step].apart = WS_STEP_EVALUATES;
+			c->m->evaluations[c->m->nevaluations++] = found;
 		}
 	}
 }
