@@ -228,14 +228,19 @@ static double use_ns(const struct ws_page_making *p, enum ws_use use)
 	       ws_stat_ratio((double)p->idle->all.ns[use], (double)p->idle->all.window_ns);
 }
 
-/* Does an operation run on a GPU alone, by its name? */
+/* Does an operation run on a GPU alone, by its name? Every recurrent layer asks whether cuDNN is
+ * acceptable, on a CPU too. */
 static bool has_gpu_operations(const struct ws_model *m)
 {
 	static const char *const names[] = {"aten::cudnn_*", "aten::miopen_*", "aten::_cudnn_*"};
 
-	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
-		if (WS_NAME_IS_ONE_OF(m->texts[m->cpu_ops.tree.name[i]], names))
+	for (size_t i = 0; i < m->cpu_ops.tree.n; i++) {
+		const struct ws_bytes name = m->texts[m->cpu_ops.tree.name[i]];
+
+		if (WS_NAME_IS_ONE_OF(name, names) &&
+		    !ws_bytes_is(name, "aten::cudnn_is_acceptable"))
 			return true;
+	}
 	return false;
 }
 

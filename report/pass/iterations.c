@@ -97,11 +97,29 @@ static bool captures(const struct ws_pass *p, uint32_t thread, int64_t start_ns,
 	return i < p->ncaptures && all[i].thread == thread && all[i].time_ns <= end_ns;
 }
 
+/* The first period of the thread that begins then or later; else the one behind those of the
+ * thread. */
+static size_t period_from(const struct ws_model *m, uint32_t thread, int64_t from_ns)
+{
+	const struct ws_op_period *p = m->op_periods;
+	size_t i;
+
+	WS_COUNT_FIRST(i, m->nop_periods,
+	               p[i].thread < thread || (p[i].thread == thread && p[i].start_ns < from_ns));
+	return i;
+}
+
 static void add_call(struct calls *c, const struct root_call *call)
 {
 	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
+	const struct ws_op_period *period = c->m->op_periods;
+	const size_t i = period_from(c->m, call->thread, call->start_ns + 1);
 
 	if (captures(c->p, call->thread, call->start_ns, call->end_ns)) /* it computes nothing */
+		return;
+	/* its operations were not recorded: whether it has a backward is unknown */
+	if (i && period[i - 1].thread == call->thread && period[i - 1].is_begin &&
+	    call->end_ns <= period[i - 1].end_ns)
 		return;
 	/* backward calls modules again if their activations were not kept */
 	for (; around != WS_NONE; around = c->ops->parent[around])
@@ -414,8 +432,7 @@ static int64_t begin_behind(const struct ws_model *m, uint32_t thread, int64_t m
 
 	if (!m->ncalibration)
 		return mark_ns;
-	WS_COUNT_FIRST(i, m->nop_periods,
-	               p[i].thread < thread || (p[i].thread == thread && p[i].start_ns < mark_ns));
+	i = period_from(m, thread, mark_ns);
 	return i && i < m->nop_periods && p[i - 1].thread == thread && p[i].thread == thread &&
 	                       p[i - 1].end_ns < p[i].start_ns && p[i - 1].end_ns >= mark_ns
 	               ? p[i].start_ns
@@ -565,7 +582,7 @@ struct steps_of_thread {
 	size_t n;
 	uint32_t *calls; /* per step: calls of one module without a backward */
 	int64_t *sorted;
-	int64_t *extra_ns; /* per step: time in calls that other steps do not have */
+	int64_t *extra_ns; /* per step: time of its evaluations */
 	int64_t median_ns;
 };
 
@@ -598,10 +615,8 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 			continue;
 		seen = call->step == at ? seen : 0;
 		at = call->step;
-		if (!call->has_backward && s->calls[at] > MORE_THAN_USUAL * usual &&
-		    seen++ < s->calls[at] - usual)
-			s->extra_ns[at] += call->end_ns - call->start_ns;
-		else
+		if (call->has_backward || s->calls[at] <= MORE_THAN_USUAL * usual ||
+		    seen++ >= s->calls[at] - usual)
 			call->step = WS_NONE;
 	}
 }
@@ -652,25 +667,38 @@ static void find_evaluations(struct calls *c)
 				keep_extra(&s, c, i, next, c->call[k].name);
 			}
 		/* The remaining calls are evaluations; consecutive calls without training between
-		 * them are one evaluation. */
+		 * them are one evaluation, with the batches that it loads and its metrics. */
+		const size_t before = c->m->nevaluations;
+
 		for (size_t k = i; k < next; k++) {
 			const struct root_call *call = &c->call[k];
-			const uint32_t step = call->step == WS_NONE ? WS_NONE : s.step[call->step];
 
-			if (step == WS_NONE ||
-			    s.extra_ns[call->step] * 100 < s.median_ns * LEAST_EVALUATION_PERCENT)
+			if (call->step == WS_NONE)
 				continue;
-			c->m->steps[step].apart = WS_STEP_EVALUATES;
-			if (e && e->step == step &&
+			if (e && e->step == call->step &&
 			    sum_between(c, c->with_backward, call->thread, e->end_ns,
 			                call->start_ns) == 0 &&
 			    sum_between(c, c->backward, call->thread, e->end_ns, call->start_ns) ==
 			            0) {
+				s.extra_ns[e->step] += call->end_ns - e->end_ns;
 				e->end_ns = call->end_ns;
 				continue;
 			}
 			e = &c->m->evaluations[c->m->nevaluations++];
-			*e = (struct ws_evaluation){call->start_ns, call->end_ns, step};
+			*e = (struct ws_evaluation){call->start_ns, call->end_ns, call->step};
+			s.extra_ns[e->step] += call->end_ns - call->start_ns;
+		}
+		const size_t end = c->m->nevaluations;
+
+		c->m->nevaluations = before;
+		for (size_t k = before; k < end; k++) {
+			struct ws_evaluation found = c->m->evaluations[k];
+
+			if (s.extra_ns[found.step] * 100 < s.median_ns * LEAST_EVALUATION_PERCENT)
+				continue;
+			found.step = s.step[found.step];
+			c->m->steps[found.step].apart = WS_STEP_EVALUATES;
+			c->m->evaluations[c->m->nevaluations++] = found;
 		}
 	}
 }

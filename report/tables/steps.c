@@ -97,7 +97,7 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 }
 
 /* Adds a row of these samples; NULL: there are none. */
-static struct ws_cell *add_row(struct ws_table *t, int phase, enum ws_measure measure,
+static struct ws_cell *add_row(struct ws_table *t, const char *phase, enum ws_measure measure,
                                const struct ws_stat *stat)
 {
 	struct ws_cell *row;
@@ -105,10 +105,7 @@ static struct ws_cell *add_row(struct ws_table *t, int phase, enum ws_measure me
 	if (!stat->n)
 		return NULL;
 	row = ws_table_row(t);
-	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
-	                phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
-	                : measure == WS_MEASURE_WALL ? "host"
-	                                             : "total");
+	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase], phase);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat->n);
 	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat->mean);
@@ -133,7 +130,11 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 	    (measure == WS_MEASURE_GPU && !ws_model_has_kernels(m)))
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
-	row = add_row(t, phase, measure, &stat);
+	row = add_row(t,
+	              phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
+	              : measure == WS_MEASURE_WALL ? "host"
+	                                           : "total",
+	              measure, &stat);
 	if (row) {
 		size_t size = times->nmeasured * 12 + 1, len = 0;
 		char *list = ws_xmalloc(size);
@@ -166,25 +167,31 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 		add_statistics(m, t, times, phase, WS_MEASURE_STEP);
 	for (int phase = 0; phase < phases; phase++)
 		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
-	for (int phase = 0; phase < host_phases; phase++) {
-		if (phase != WS_PHASE_EVALUATION) {
+	for (int phase = 0; phase < host_phases; phase++)
+		if (phase != WS_PHASE_EVALUATION)
 			add_statistics(m, t, times, phase, WS_MEASURE_WALL);
-			continue;
-		}
 
-		/* evaluations, in steps that are unmeasured because they contain them */
-		int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+	/* what steps are unmeasured for */
+	int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+
+	for (int why = WS_STEP_EVALUATES; why <= WS_STEP_PREFILLS && phases; why++) {
 		struct ws_stat stat;
 		size_t n = 0;
 
-		for (size_t s = 0; s < m->nsteps; s++)
-			if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
-			    !m->steps[s].unfinished && !m->steps[s].unsound)
-				ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
+		for (size_t i = 0; i < m->nsteps; i++) {
+			const struct ws_model_step *s = &m->steps[i];
+
+			if (s->unfinished || s->unsound)
+				continue;
+			if (why == WS_STEP_EVALUATES && s->phases >> WS_PHASE_EVALUATION & 1)
+				ns[n++] = s->phase_ns[WS_PHASE_EVALUATION];
+			else if (why == WS_STEP_PREFILLS && s->apart == why)
+				ns[n++] = s->total_ns;
+		}
 		ws_stat_of(ns, n, &stat);
-		add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
-		free(ns);
+		add_row(t, ws_step_apart_name((uint8_t)why), WS_MEASURE_WALL, &stat);
 	}
+	free(ns);
 	if (!times->nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
 	note_apart(tab, t);

@@ -135,7 +135,7 @@ AND NOT EXISTS (SELECT 1 FROM step WHERE NOT is_warm_up);
 DELETE FROM mark WHERE steps AND EXISTS (
 	SELECT 1 FROM mark o WHERE o.steps AND o.thread = mark.thread AND o.id < mark.id AND o.end >= mark.end);
 CREATE TEMP TABLE backward AS
-SELECT o.start FROM op o LEFT JOIN WARPSHEET_op_config w ON w.id = o.config LEFT JOIN StringIds s ON s.id = w.name
+SELECT o.thread, o.start FROM op o LEFT JOIN WARPSHEET_op_config w ON w.id = o.config LEFT JOIN StringIds s ON s.id = w.name
 WHERE o.forward OR s.value GLOB 'autograd::engine::evaluate_function: *';
 CREATE TEMP TABLE turn AS
 SELECT t.*, iif(EXISTS (SELECT 1 FROM backward),
@@ -211,10 +211,18 @@ WITH asked AS (
 		SELECT thread, end - start AS ns, row_number() OVER (PARTITION BY thread ORDER BY end - start) AS n,
 		       count(*) OVER (PARTITION BY thread) AS steps FROM step WHERE NOT is_warm_up AND NOT is_open) WHERE n = (steps - 1) / 2 + 1
 )
-SELECT k.step FROM asked k JOIN counts c ON c.step = k.step AND c.name = k.name JOIN usual u ON u.thread = k.thread AND u.name = k.name
-JOIN typical t ON t.thread = k.thread
-WHERE c.calls > 2 * u.calls AND k.n <= c.calls - u.calls AND EXISTS (SELECT 1 FROM root_call WHERE has_backward)
-GROUP BY k.step HAVING 100 * sum(k.end - k.start) >= 5 * t.ns;
+, kept AS (
+	SELECT k.*, t.ns, lag(k.end) OVER (PARTITION BY k.step ORDER BY k.start) AS since
+	FROM asked k JOIN counts c ON c.step = k.step AND c.name = k.name JOIN usual u ON u.thread = k.thread AND u.name = k.name
+	JOIN typical t ON t.thread = k.thread
+	WHERE c.calls > 2 * u.calls AND k.n <= c.calls - u.calls AND EXISTS (SELECT 1 FROM root_call WHERE has_backward)
+)
+-- with what is between two calls, unless that trains
+SELECT step FROM kept k
+GROUP BY step HAVING 100 * sum(end - iif(since IS NULL OR EXISTS (
+	SELECT 1 FROM backward b WHERE b.thread = k.thread AND b.start >= since AND b.start < k.start) OR EXISTS (
+	SELECT 1 FROM op o WHERE o.thread = k.thread AND o.start >= since AND o.start < k.start
+	AND o.id IN (SELECT forward FROM op WHERE forward)), start, since)) >= 5 * ns;
 UPDATE step SET is_open = 1 WHERE id IN (SELECT step FROM apart);
 
 -- Innermost range and operation of each call; its step is that of its range, or the one of its
