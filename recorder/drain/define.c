@@ -270,14 +270,15 @@ struct def {
 		struct ws_def_window window;
 		struct ws_def_resource resource;
 		struct ws_def_op op;
+		struct ws_def_counter counter;
 	} fixed;
 };
 
-static struct ws_bytes name_of(const struct def *def, struct ws_def_name name)
+struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name)
 {
-	if (name.offset > def->body.len || name.size > def->body.len - name.offset)
-		return (struct ws_bytes){NULL, 0};
-	return (struct ws_bytes){(const uint8_t *)def->body.ptr + name.offset, name.size};
+	if (name.offset > body.len || name.size > body.len - name.offset)
+		return (struct ws_bytes){"", 0};
+	return (struct ws_bytes){(const uint8_t *)body.ptr + name.offset, name.size};
 }
 
 static bool define_process(struct ws_drain *d, const struct def *def)
@@ -377,7 +378,7 @@ static bool define_category(struct ws_drain *d, const struct def *def)
 static bool define_schema(struct ws_drain *d, const struct def *def)
 {
 	const struct ws_def_schema *schema = &def->fixed.schema;
-	const struct ws_bytes name = name_of(def, schema->name);
+	const struct ws_bytes name = ws_drain_name(def->body, schema->name);
 	struct ws_row_payload_schema row = {.id = def->id,
 	                                    .type = schema->type,
 	                                    .size_bytes = schema->size_bytes};
@@ -389,6 +390,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	    schema->size_bytes == sizeof(struct wsnvtx_launch) &&
 	    d->nlaunch_schemas < WS_DRAIN_LAUNCH_SCHEMAS)
 		d->launch_schemas[d->nlaunch_schemas++] = def->id;
+	ws_map_put(&d->schema_places, def->id, def->pos);
 	if (def->in_file)
 		return 1;
 
@@ -398,15 +400,21 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	for (uint32_t i = 0; i < schema->nfields; i++) {
 		struct ws_def_field f;
 		struct ws_row_payload_field field;
+		struct ws_row_counter_series of = {0};
 
 		memcpy(&f, (const uint8_t *)def->tail.ptr + i * sizeof(f), sizeof(f));
 		field.schema = def->id;
 		field.index = i;
-		field.name = ws_drain_intern(d, name_of(def, f.name));
+		field.name = ws_drain_intern(d, ws_drain_name(def->body, f.name));
 		field.type = f.type;
 		field.offset_bytes = f.offset;
 		field.array_length = f.array_length;
 		field.flags = f.flags;
+		field.description = ws_drain_intern(d, ws_drain_name(def->body, f.description));
+		ws_counter_semantics(d, &f.semantics,
+		                     ws_drain_name(def->body, f.semantics.unit), &of);
+		field.unit = of.unit;
+		field.scope = of.scope;
 		ws_drain_add(d, WS_KIND_PAYLOAD_FIELD, &field);
 	}
 	return 1;
@@ -418,16 +426,19 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 
 	if (enumeration->nentries > def->tail.len / sizeof(struct ws_def_enum_entry))
 		return 0;
+	ws_map_put(&d->schema_places, def->id, def->pos);
+	if (def->in_file)
+		return 1;
 	for (uint32_t i = 0; i < enumeration->nentries; i++) {
 		struct ws_def_enum_entry e;
 		struct ws_row_payload_enum row = {
 		        .id = def->id,
-		        .name = ws_drain_intern(d, name_of(def, enumeration->name)),
+		        .name = ws_drain_intern(d, ws_drain_name(def->body, enumeration->name)),
 		        .size_bytes = enumeration->size_bytes,
 		};
 
 		memcpy(&e, (const uint8_t *)def->tail.ptr + i * sizeof(e), sizeof(e));
-		row.entry = ws_drain_intern(d, name_of(def, e.name));
+		row.entry = ws_drain_intern(d, ws_drain_name(def->body, e.name));
 		row.value = e.value;
 		ws_drain_add(d, WS_KIND_PAYLOAD_ENUM, &row);
 	}
@@ -554,6 +565,11 @@ static bool define_op(struct ws_drain *d, const struct def *def)
 	return def->in_file || add_op_config(d, d->nops, &def->fixed.op, def->tail);
 }
 
+static bool define_counter(struct ws_drain *d, const struct def *def)
+{
+	return ws_counter_define(d, def->id, &def->fixed.counter, def->body, def->in_file);
+}
+
 static bool define_nothing(struct ws_drain *d, const struct def *def)
 {
 	(void)d;
@@ -574,7 +590,7 @@ static const struct def_type {
         [WS_DEF_STRING] = {define_string, 0, 0},
         [WS_DEF_CATEGORY] = {define_category, sizeof(struct ws_def_category), 1},
         [WS_DEF_SCHEMA] = {define_schema, sizeof(struct ws_def_schema), 0},
-        [WS_DEF_ENUM] = {define_enum, sizeof(struct ws_def_enum), 1},
+        [WS_DEF_ENUM] = {define_enum, sizeof(struct ws_def_enum), 0},
         [WS_DEF_CALL] = {define_call, sizeof(struct ws_def_call), 0},
         [WS_DEF_KERNEL] = {define_kernel, sizeof(struct ws_def_kernel), 0},
         [WS_DEF_FACT] = {define_fact, 0, 1},
@@ -583,6 +599,7 @@ static const struct def_type {
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
         [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
         [WS_DEF_OP] = {define_op, sizeof(struct ws_def_op), 0},
+        [WS_DEF_COUNTER] = {define_counter, sizeof(struct ws_def_counter), 0},
         [WS_DEF_OF_PARENT] = {define_nothing, 0, 1},
 };
 
