@@ -42,7 +42,6 @@
 	X(73, 4, 0) /* thread id */    \
 	X(74, 8, 0)
 
-
 #define ROW(...) {__VA_ARGS__},
 
 const struct ws_nvtx_integer *ws_nvtx_integer(uint64_t type)

@@ -364,21 +364,22 @@ enum wsn_timestamp_type {
 	WSN_TIMESTAMP_BOOTTIME = 17,
 };
 
-/* Scopes that need no registration; ids that programs choose begin at WSN_SCHEMA_ID_STATIC_START. */
-#define WSN_SCOPE_LIST(X)      \
-	X(1, "root")           \
-	X(2, "machine")        \
-	X(3, "socket")         \
-	X(4, "physical CPU")   \
-	X(5, "logical CPU")    \
+/* Scopes that need no registration; ids that programs choose begin at WSN_SCHEMA_ID_STATIC_START.
+ */
+#define WSN_SCOPE_LIST(X)           \
+	X(1, "root")                \
+	X(2, "machine")             \
+	X(3, "socket")              \
+	X(4, "physical CPU")        \
+	X(5, "logical CPU")         \
 	X(15, "innermost hardware") \
-	X(16, "hypervisor")    \
-	X(17, "virtual machine") \
-	X(18, "kernel")        \
-	X(19, "container")     \
-	X(20, "operating system") \
-	X(21, "process")       \
-	X(22, "thread")        \
+	X(16, "hypervisor")         \
+	X(17, "virtual machine")    \
+	X(18, "kernel")             \
+	X(19, "container")          \
+	X(20, "operating system")   \
+	X(21, "process")            \
+	X(22, "thread")             \
 	X(31, "innermost software")
 /* NULL: not such a scope. */
 static inline const char *wsn_scope_name(uint64_t id)
@@ -558,11 +559,13 @@ struct wsn_counter_batch {
 	const void *counters; /* an array of samples */
 	size_t counters_size; /* bytes */
 	uint64_t flags;       /* enum wsn_counter_batch_flag in the upper half */
-	const int64_t *timestamps; /* one per sample, or a time and an interval; NULL: in the samples */
-	size_t timestamps_size;    /* bytes */
+	const int64_t
+	        *timestamps; /* one per sample, or a time and an interval; NULL: in the samples */
+	size_t timestamps_size; /* bytes */
 };
 
-/* The header shifts an int by 32 bits for these, so what a program passes depends on its compiler. */
+/* The header shifts an int by 32 bits for these, so what a program passes depends on its compiler.
+ */
 enum wsn_counter_batch_flag {
 	WSN_COUNTER_BATCH_BEGIN_INTERVAL = 1,
 	WSN_COUNTER_BATCH_END_INTERVAL = 2,

@@ -231,8 +231,8 @@ struct ws_schema {
 	uint32_t align;
 	uint16_t ntexts;
 	uint16_t out_of_line; /* entries that point to data that is not copied */
-	uint32_t time_at;     /* of a counter's sample: offset of its time, plus 1; 0: it has none */
-	uint64_t time_type;   /* enum wsn_timestamp_type */
+	uint32_t time_at;   /* of a counter's sample: offset of its time, plus 1; 0: it has none */
+	uint64_t time_type; /* enum wsn_timestamp_type */
 	struct {
 		uint32_t offset; /* offset of the pointer or handle */
 		uint32_t type;   /* enum wsn_entry_type */

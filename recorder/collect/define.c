@@ -610,9 +610,8 @@ static uint32_t def_with_id(uint32_t domain, uint64_t id, uint64_t kind)
 		               : 0;
 	if (id < WSN_SCHEMA_ID_STATIC_START)
 		return 0;
-	return atomic_load_explicit(
-	        &chosen_ids[chosen_place(ws_schema_id(domain, id) | kind)].def,
-	        memory_order_relaxed);
+	return atomic_load_explicit(&chosen_ids[chosen_place(ws_schema_id(domain, id) | kind)].def,
+	                            memory_order_relaxed);
 }
 
 /* As struct ws_def_semantics has it. */
@@ -628,8 +627,10 @@ static uint64_t scope_of(uint32_t domain, uint64_t id)
 #define MAX_SEMANTICS 16
 
 /* The struct of this type, if it is as long. */
-#define SEMANTICS(type, header) \
-	((header)->struct_size >= sizeof(struct type) ? (const struct type *)(const void *)(header) : NULL)
+#define SEMANTICS(type, header)                                \
+	((header)->struct_size >= sizeof(struct type)          \
+	         ? (const struct type *)(const void *)(header) \
+	         : NULL)
 
 static void put_semantics(struct body *b, uint32_t domain, const struct wsn_semantics *list,
                           struct ws_def_semantics *out)
@@ -832,7 +833,8 @@ uint64_t ws_scope_register(uint32_t domain, const struct wsn_scope_attr *attr)
 	if (parent)
 		size = (uint32_t)strlen(parent);
 	else
-		parent = ws_string_text(def_with_id(domain, attr->parent_scope, CHOSEN_SCOPE), &size);
+		parent = ws_string_text(def_with_id(domain, attr->parent_scope, CHOSEN_SCOPE),
+		                        &size);
 	snprintf(path, sizeof(path), "%.*s%s%s", (int)size, parent ? parent : "", size ? "/" : "",
 	         attr->path ? attr->path : "");
 	id = ws_define_string((struct ws_event_text){.ptr = path});
@@ -869,12 +871,15 @@ uint64_t ws_counter_register(uint32_t domain, const struct wsn_counter_attr *att
 			head->schema = s ? s->traced : type;
 			head->size = s ? s->size : ws_entry_size(type);
 			head->time_at = s ? s->time_at : 0;
-			head->time_type = s && s->time_at ? s->time_type : head->semantics.time_type;
+			head->time_type =
+			        s && s->time_at ? s->time_type : head->semantics.time_type;
 		}
 		if (!b.full) {
-			const struct ws_def_head *def = (const struct ws_def_head *)(void *)head - 1;
+			const struct ws_def_head *def =
+			        (const struct ws_def_head *)(void *)head - 1;
 
-			id = (uint32_t)ws_def_publish(WS_DEF_COUNTER, b.used, id_by_position(def), 1)
+			id = (uint32_t)ws_def_publish(WS_DEF_COUNTER, b.used, id_by_position(def),
+			                              1)
 			             ->id;
 			if (chosen && !choose(ws_schema_id(domain, chosen), id))
 				id = 0;

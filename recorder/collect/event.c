@@ -722,10 +722,10 @@ static struct ws_thread_buffer *thread_buffer_for_samples(void)
 static void put_sample(struct ws_thread_buffer *thread_buffer, uint32_t counter,
                        enum ws_sample_form form, const void *bytes, uint32_t size, int64_t time_ns)
 {
-	const struct ws_rec_sample rec = {
-	        {(uint32_t)sizeof(rec) + WS_ALIGN8(size), WS_REC_SAMPLE, (uint16_t)form, time_ns},
-	        counter,
-	        size};
+	const struct ws_rec_sample rec = {{(uint32_t)sizeof(rec) + WS_ALIGN8(size), WS_REC_SAMPLE,
+	                                   (uint16_t)form, time_ns},
+	                                  counter,
+	                                  size};
 	uint8_t *ring = ws_thread_buffer_bytes(thread_buffer);
 	volatile uint64_t mark;
 	uint64_t pos = begin_record(thread_buffer, rec.head.size, thread_buffer->pops_owed, &mark);

@@ -111,13 +111,15 @@ static void add_number(struct ws_drain *d, const struct counter *c, uint64_t typ
 	const bool has_own = own->flags || own->limit_type || own->unit.size ||
 	                     own->unit_numerator || own->unit_denominator;
 	struct ws_def_semantics s = has_own ? *own : *c->semantics;
-	struct ws_row_counter_series row = {
-	        .id = ++d->nseries, .domain = c->domain, .description = c->description};
+	struct ws_row_counter_series row = {.id = ++d->nseries,
+	                                    .domain = c->domain,
+	                                    .description = c->description};
 
 	s.scope = own->scope ? own->scope : c->semantics->scope;
 	WS_GROW(d->fields, d->nfields + 1, d->fields_capacity);
-	d->fields[d->nfields++] = (struct ws_drain_field){
-	        row.id, type, offset, (s.flags & WSN_COUNTER_NORMALIZE) && ws_nvtx_integer(type)};
+	d->fields[d->nfields++] =
+	        (struct ws_drain_field){row.id, type, offset,
+	                                (s.flags & WSN_COUNTER_NORMALIZE) && ws_nvtx_integer(type)};
 	if (c->in_file)
 		return;
 	row.group = of ? c->group : 0;
@@ -270,7 +272,8 @@ bool ws_counter_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes
 		return 0;
 	memcpy(&rec, bytes, sizeof(rec));
 	place = ws_map_get(&d->counter_places, rec.counter);
-	if (!place || !rec.bytes || size != sizeof(rec) + (uint64_t)WS_ALIGN8((uint64_t)rec.bytes) ||
+	if (!place || !rec.bytes ||
+	    size != sizeof(rec) + (uint64_t)WS_ALIGN8((uint64_t)rec.bytes) ||
 	    !ws_drain_time(d, rec.head.time_ns, &row.time_ns))
 		return 0;
 	counter = &d->counters[*place];
@@ -294,10 +297,9 @@ bool ws_counter_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes
 			set_real(&of, real);
 		} else if (rec.head.form == WS_SAMPLE_NO_VALUE) {
 			is_kept = 1;
-			of.form = *bytes == WSN_COUNTER_SAMPLE_ZERO ? WS_COUNTER_WHOLE
-			          : *bytes == WSN_COUNTER_SAMPLE_UNCHANGED
-			                  ? WS_COUNTER_UNCHANGED
-			                  : WS_COUNTER_UNAVAILABLE;
+			of.form = *bytes == WSN_COUNTER_SAMPLE_ZERO        ? WS_COUNTER_WHOLE
+			          : *bytes == WSN_COUNTER_SAMPLE_UNCHANGED ? WS_COUNTER_UNCHANGED
+			                                                   : WS_COUNTER_UNAVAILABLE;
 		} else if (rec.head.form == WS_SAMPLE_BYTES) {
 			is_kept = set_value(&of, f, bytes, rec.bytes);
 			d->counted[WS_DROPPED_nvtx_not_kept_counter_samples] += !is_kept;

@@ -52,6 +52,28 @@ static const char *const scalar_types[] = {
         [45] = "c10::Float4_e2m1fn_x2",
 };
 
+/* The same as torch.distributed writes them. */
+static const char *const element_types[] = {"Byte",
+                                            "Char",
+                                            "Short",
+                                            "Int",
+                                            "Long",
+                                            "Half",
+                                            "Float",
+                                            "Double",
+                                            "ComplexHalf",
+                                            "ComplexFloat",
+                                            "ComplexDouble",
+                                            "Bool",
+                                            [15] = "BFloat16",
+                                            [23] = "Float8_e5m2",
+                                            "Float8_e4m3fn",
+                                            "Float8_e5m2fnuz",
+                                            "Float8_e4m3fnuz",
+                                            "UInt16",
+                                            "UInt32",
+                                            "UInt64"};
+
 /* The four texts of a row. */
 struct texts {
 	struct ws_buf dims, types, strides, inputs;
@@ -247,6 +269,79 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 	return !r.is_short;
 }
 
+/* Skips the numbers of a shape, and returns how many elements it has. */
+static uint64_t take_elements(struct reader *r, struct ws_def_input input)
+{
+	uint64_t elements = 1;
+
+	for (uint32_t i = 0; i < input.n * (input.has_strides ? 2u : 1u) && !r->is_short; i++) {
+		const uint64_t size = take_word(r);
+
+		if (i < input.n && __builtin_mul_overflow(elements, size, &elements))
+			elements = 0;
+	}
+	return elements;
+}
+
+/*
+ * What an operation of torch.distributed (c10d::allreduce_) says of its collective: the elements of
+ * its first one or two tensors, or lists of them. Two: output, then input. A list of lists is not
+ * recorded: of a gather its output, of a scatter its input.
+ */
+static void add_collective(struct ws_drain *d, uint64_t op_config, const struct ws_def_op *def,
+                           struct ws_bytes behind)
+{
+	static const char prefix[] = "c10d::";
+	struct ws_bytes name = {behind.ptr, def->name_size};
+	const size_t name_room = WS_ALIGN8(def->name_size);
+	struct ws_row_collective row = {.sequence = -1};
+	uint64_t elements[2] = {0};
+	unsigned n = 0, type = UINT32_MAX;
+
+	if (name_room > behind.len || !ws_bytes_begin(name, prefix))
+		return;
+
+	struct reader r = {.pos = (const uint8_t *)behind.ptr + name_room,
+	                   .rest = behind.len - name_room};
+
+	for (uint32_t i = 0; i < def->inputs && n < 2 && !r.is_short; i++) {
+		const struct ws_def_input input = take_input(&r);
+
+		if (input.kind == WS_INPUT_TENSOR) {
+			elements[n++] = take_elements(&r, input);
+			type = input.type;
+		} else if (input.kind == WS_INPUT_TENSOR_LIST) {
+			for (uint32_t k = 0; k < input.n && !r.is_short; k++) {
+				const struct ws_def_input inner = take_input(&r);
+
+				elements[n] += take_elements(&r, inner);
+				type = inner.type;
+			}
+			n += input.n > 0;
+		} else if (input.kind != WS_INPUT_OTHER) {
+			break; /* numbers come last */
+		}
+	}
+	if (!n || r.is_short)
+		return;
+	name.ptr = (const char *)name.ptr + sizeof(prefix) - 1;
+	name.len -= sizeof(prefix) - 1;
+	if (name.len && ((const char *)name.ptr)[name.len - 1] == '_')
+		name.len--;
+
+	const bool gathers = memmem(name.ptr, name.len, "gather", 6),
+	           scatters = memmem(name.ptr, name.len, "scatter", 7);
+
+	row.name = ws_drain_intern(d, name);
+	if (type < sizeof(element_types) / sizeof(*element_types) && element_types[type])
+		row.dtype = ws_drain_intern(d, ws_bytes_of(element_types[type]));
+	row.out_elements = n == 1 && gathers ? 0 : elements[0];
+	row.in_elements = n == 2 ? elements[1] : scatters ? 0 : elements[0];
+	WS_GROW(d->collectives, d->ncollectives + 1, d->collectives_capacity);
+	ws_map_put(&d->collective_of_op, op_config, d->ncollectives);
+	d->collectives[d->ncollectives++] = row;
+}
+
 /* --- definitions --- */
 
 /* A definition whose body was checked to be inside the log. */
@@ -411,8 +506,8 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 		field.array_length = f.array_length;
 		field.flags = f.flags;
 		field.description = ws_drain_intern(d, ws_drain_name(def->body, f.description));
-		ws_counter_semantics(d, &f.semantics,
-		                     ws_drain_name(def->body, f.semantics.unit), &of);
+		ws_counter_semantics(d, &f.semantics, ws_drain_name(def->body, f.semantics.unit),
+		                     &of);
 		field.unit = of.unit;
 		field.scope = of.scope;
 		ws_drain_add(d, WS_KIND_PAYLOAD_FIELD, &field);
@@ -562,6 +657,7 @@ static bool define_op(struct ws_drain *d, const struct def *def)
 		return 1;
 	}
 	d->ops[def->pos / 8] = ++d->nops;
+	add_collective(d, d->nops, &def->fixed.op, def->tail);
 	return def->in_file || add_op_config(d, d->nops, &def->fixed.op, def->tail);
 }
 

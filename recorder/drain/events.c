@@ -366,6 +366,16 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	}
 	d->counts.operations++;
 	ws_drain_add(d, WS_KIND_CPU_OP, &row);
+
+	const uint64_t *place = ws_map_get(&d->collective_of_op, row.config);
+
+	if (place) {
+		struct ws_row_collective collective = d->collectives[*place];
+
+		collective.time_ns = row.start_ns;
+		collective.pid = ws_drain_thread(d, thread)->pid;
+		ws_drain_add(d, WS_KIND_COLLECTIVE, &collective);
+	}
 	return 1;
 }
 

@@ -155,13 +155,17 @@ struct ws_drain {
 	   and the id of its name. 0: none */
 	uint64_t *ops;
 	uint64_t nops;
-	struct ws_map schema_places; /* in the log, by id of schema or enumeration */
+	struct ws_map collective_of_op; /* op_config -> place in `collectives` */
+	struct ws_row_collective
+	        *collectives; /* of operations of torch.distributed, without times */
+	size_t ncollectives, collectives_capacity;
+	struct ws_map schema_places;  /* in the log, by id of schema or enumeration */
 	struct ws_map counter_places; /* in `counters`, by id of the definition */
 	struct ws_drain_counter *counters;
 	size_t ncounters, counters_capacity;
 	struct ws_drain_field *fields; /* of all counters */
 	size_t nfields, fields_capacity;
-	uint64_t nseries; /* rows of counter_series so far */
+	uint64_t nseries;                /* rows of counter_series so far */
 	struct ws_drain_thread *threads; /* in the order of their definition */
 	size_t nthreads, threads_capacity;
 	struct ws_map thread_places; /* by id */

@@ -456,8 +456,8 @@ static uint64_t on_CounterRegister(wsn_domain domain, const struct wsn_counter_a
 		if (ws_collector_on() && !(ws_is_silent() && ws_event_skips())) \
 			act;                                                    \
 	}
-#define SAMPLE_OF(name, last, form, value, size)                                            \
-	SAMPLE(name, (wsn_domain domain, uint64_t id, PLAIN last),                          \
+#define SAMPLE_OF(name, last, form, value, size)                   \
+	SAMPLE(name, (wsn_domain domain, uint64_t id, PLAIN last), \
 	       ws_event_sample(ws_event_domain(domain), id, WS_SAMPLE_##form, value, size))
 
 SAMPLE_OF(CounterSampleInt64, (int64_t value), INT64, &value, sizeof(value))

@@ -303,7 +303,8 @@ struct ws_def_semantics {
 	int64_t limit_type; /* enum wsn_counter_limit */
 	uint64_t minimum, maximum;
 	uint64_t time_type; /* enum wsn_timestamp_type; of a field: it is a time */
-	uint64_t scope; /* of NVTX, or WS_SCOPE_PATH + id of a WS_DEF_STRING with its path; 0: none */
+	uint64_t scope; /* of NVTX, or WS_SCOPE_PATH + id of a WS_DEF_STRING with its path; 0: none
+	                 */
 	struct ws_def_name unit;
 };
 
@@ -342,10 +343,11 @@ struct ws_def_enum_entry {
 
 /* A counter, or a group of them. */
 struct ws_def_counter {
-	uint64_t schema; /* as in the trace, or NVTX entry type */
-	uint32_t size;   /* bytes of a sample; 0: unknown */
-	uint32_t time_at; /* offset of the time in a sample, plus 1; 0: it has none */
-	uint64_t time_type;  /* enum wsn_timestamp_type of that time, or of the times beside a batch */
+	uint64_t schema;    /* as in the trace, or NVTX entry type */
+	uint32_t size;      /* bytes of a sample; 0: unknown */
+	uint32_t time_at;   /* offset of the time in a sample, plus 1; 0: it has none */
+	uint64_t time_type; /* enum wsn_timestamp_type of that time, or of the times beside a batch
+	                     */
 	uint32_t domain;
 	uint32_t reserved;
 	struct ws_def_name name, description;

@@ -11,7 +11,7 @@
 
 struct ws_counter_sums {
 	uint64_t known, out_of_limits; /* samples with a value, and those beyond a limit */
-	uint64_t in_steps;       /* samples in measured steps */
+	uint64_t in_steps;             /* samples in measured steps */
 	double sum, smallest, greatest, last;
 	double step; /* change per measured step; NaN: unknown */
 };
@@ -30,9 +30,7 @@ static double value_at(const struct ws_counter *c, int64_t time_ns)
 	WS_COUNT_FIRST(n, c->n, c->samples[n].time_ns <= time_ns);
 	while (n && isnan(c->samples[n - 1].value))
 		n--;
-	return n                                    ? c->samples[n - 1].value
-	       : c->change == WS_CHANGE_SINCE_START ? 0
-	                                            : NAN;
+	return n ? c->samples[n - 1].value : c->change == WS_CHANGE_SINCE_START ? 0 : NAN;
 }
 
 /* Samples in measured steps, and how the counter changes per step: a value between the begin of the
@@ -80,8 +78,10 @@ static size_t count_counters(void *ctx)
 		const struct ws_counter *c = &m->counters[i];
 		struct ws_counter_sums *sums = &r->counters[i];
 
-		*sums = (struct ws_counter_sums){
-		        .smallest = INFINITY, .greatest = -INFINITY, .last = NAN, .step = NAN};
+		*sums = (struct ws_counter_sums){.smallest = INFINITY,
+		                                 .greatest = -INFINITY,
+		                                 .last = NAN,
+		                                 .step = NAN};
 		for (size_t k = 0; k < c->n; k++) {
 			const double value = c->samples[k].value;
 
@@ -99,30 +99,30 @@ static size_t count_counters(void *ctx)
 	return m->ncounters;
 }
 
-#define COUNTER(X)                                                                              \
-	X(name, put_name(out, m, c->name))                                                      \
-	X(of_group, put_name(out, m, c->group))                                                 \
-	X(domain, put_name(out, m, c->domain))                                                  \
-	X(unit, put_name(out, m, c->unit))                                                      \
-	X(change, if (c->change) ws_put_text(out, ws_enum_name(changes, c->change)))            \
-	X(samples, ws_put_count(out, c->n))                                                     \
-	X(unavailable, ws_put_count(out, c->n - sums->known))                                   \
-	X(minimum, ws_put_real(out, sums->smallest))                                               \
-	X(mean, if (sums->known) ws_put_real(out, sums->sum / (double)sums->known))             \
-	X(maximum, ws_put_real(out, sums->greatest))                                                \
-	X(last, ws_put_real(out, sums->last))                                                   \
-	X(step_change, ws_put_real(out, sums->step))                                            \
-	X(in_steps, if (r->tab->sel->measured) ws_put_count(out, sums->in_steps))               \
-	X(least, ws_put_real(out, c->lower_limit))                                                    \
-	X(most, ws_put_real(out, c->upper_limit))                                                      \
-	X(outside, if (!isnan(c->lower_limit) || !isnan(c->upper_limit)) ws_put_count(out, sums->out_of_limits))   \
-	X(scope, put_name(out, m, c->scope))                                                    \
+#define COUNTER(X)                                                                   \
+	X(name, put_name(out, m, c->name))                                           \
+	X(of_group, put_name(out, m, c->group))                                      \
+	X(domain, put_name(out, m, c->domain))                                       \
+	X(unit, put_name(out, m, c->unit))                                           \
+	X(change, if (c->change) ws_put_text(out, ws_enum_name(changes, c->change))) \
+	X(samples, ws_put_count(out, c->n))                                          \
+	X(unavailable, ws_put_count(out, c->n - sums->known))                        \
+	X(minimum, ws_put_real(out, sums->smallest))                                 \
+	X(mean, if (sums->known) ws_put_real(out, sums->sum / (double)sums->known))  \
+	X(maximum, ws_put_real(out, sums->greatest))                                 \
+	X(last, ws_put_real(out, sums->last))                                        \
+	X(step_change, ws_put_real(out, sums->step))                                 \
+	X(in_steps, if (r->tab->sel->measured) ws_put_count(out, sums->in_steps))    \
+	X(least, ws_put_real(out, c->lower_limit))                                   \
+	X(most, ws_put_real(out, c->upper_limit))                                    \
+	X(outside, if (!isnan(c->lower_limit) || !isnan(c->upper_limit))             \
+	                   ws_put_count(out, sums->out_of_limits))                   \
+	X(scope, put_name(out, m, c->scope))                                         \
 	X(description, put_name(out, m, c->description))
 
 static void put_counter(void *ctx, size_t row, int column, struct ws_put *out)
 {
-	static const char *const changes =
-	        "1=absolute,2=difference,3=since start";
+	static const char *const changes = "1=absolute,2=difference,3=since start";
 	const struct ws_relations *r = ctx;
 	const struct ws_model *m = r->tab->m;
 	const struct ws_counter *c = &m->counters[row];
@@ -141,14 +141,14 @@ static size_t count_samples(void *ctx)
 	return ((const struct ws_relations *)ctx)->tab->m->ncounter_samples;
 }
 
-#define COUNTER_SAMPLE(X)                                                                  \
-	X(counter, ws_put_count(out, s->counter + 1))                                      \
-	X(name, put_name(out, m, c->name))                                                 \
-	X(of_group, put_name(out, m, c->group))                                            \
-	X(domain, put_name(out, m, c->domain))                                             \
-	X(unit, put_name(out, m, c->unit))                                                 \
-	X(time_ns, ws_put_int(out, s->time_ns - m->begin_ns))                              \
-	X(value, ws_put_real(out, s->value))                                               \
+#define COUNTER_SAMPLE(X)                                     \
+	X(counter, ws_put_count(out, s->counter + 1))         \
+	X(name, put_name(out, m, c->name))                    \
+	X(of_group, put_name(out, m, c->group))               \
+	X(domain, put_name(out, m, c->domain))                \
+	X(unit, put_name(out, m, c->unit))                    \
+	X(time_ns, ws_put_int(out, s->time_ns - m->begin_ns)) \
+	X(value, ws_put_real(out, s->value))                  \
 	X(thread, if (s->thread != WS_NONE) ws_put_count(out, m->threads[s->thread].tid))
 
 static void put_sample(void *ctx, size_t row, int column, struct ws_put *out)
@@ -160,10 +160,12 @@ static void put_sample(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, COUNTER_SAMPLE);
 }
 
-const struct ws_relation ws_relation_counter_sample = {
-        "counter_sample", COUNTER_SAMPLE(WS_COLUMN_NAME), count_samples, put_sample};
+const struct ws_relation ws_relation_counter_sample = {"counter_sample",
+                                                       COUNTER_SAMPLE(WS_COLUMN_NAME),
+                                                       count_samples, put_sample};
 
-/* --- counter_time: a sample, or some in a row -------------------------------------------------- */
+/* --- counter_time: a sample, or some in a row --------------------------------------------------
+ */
 
 struct ws_counter_times {
 	const struct ws_counter *counter;
@@ -205,14 +207,14 @@ static void put_mean(struct ws_put *out, const struct ws_counter_times *t)
 		ws_put_real(out, sum / (double)n);
 }
 
-#define COUNTER_TIME(X)                                                               \
-	X(time_ns, ws_put_int(out, c->samples[t->first].time_ns - m->begin_ns))       \
-	X(counter, ws_put_count(out, (size_t)(c - m->counters) + 1))                  \
-	X(name, put_name(out, m, c->name))                                            \
-	X(of_group, put_name(out, m, c->group))                                       \
-	X(domain, put_name(out, m, c->domain))                                        \
-	X(unit, put_name(out, m, c->unit))                                            \
-	X(value, put_mean(out, t))                                                    \
+#define COUNTER_TIME(X)                                                         \
+	X(time_ns, ws_put_int(out, c->samples[t->first].time_ns - m->begin_ns)) \
+	X(counter, ws_put_count(out, (size_t)(c - m->counters) + 1))            \
+	X(name, put_name(out, m, c->name))                                      \
+	X(of_group, put_name(out, m, c->group))                                 \
+	X(domain, put_name(out, m, c->domain))                                  \
+	X(unit, put_name(out, m, c->unit))                                      \
+	X(value, put_mean(out, t))                                              \
 	X(samples, ws_put_count(out, t->n))
 
 static void put_time(void *ctx, size_t row, int column, struct ws_put *out)
@@ -225,5 +227,5 @@ static void put_time(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, COUNTER_TIME);
 }
 
-const struct ws_relation ws_relation_counter_time = {
-        "counter_time", COUNTER_TIME(WS_COLUMN_NAME), count_times, put_time};
+const struct ws_relation ws_relation_counter_time = {"counter_time", COUNTER_TIME(WS_COLUMN_NAME),
+                                                     count_times, put_time};

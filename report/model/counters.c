@@ -17,7 +17,8 @@ static struct ws_counter *add_counter(struct counters *c)
 	struct ws_model *m = c->l->m;
 
 	WS_GROW(m->counters, m->ncounters + 1, c->capacity);
-	m->counters[m->ncounters] = (struct ws_counter){.scale = 1, .lower_limit = NAN, .upper_limit = NAN};
+	m->counters[m->ncounters] =
+	        (struct ws_counter){.scale = 1, .lower_limit = NAN, .upper_limit = NAN};
 	return &m->counters[m->ncounters++];
 }
 

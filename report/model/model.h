@@ -362,9 +362,9 @@ struct ws_device {
 /* A counter of the program (NVTX). Names are texts; 0: none. */
 struct ws_counter {
 	uint32_t domain, group, name, description, scope, unit;
-	uint8_t change;     /* enum ws_counter_change */
-	double scale;       /* from what was sampled to the unit */
-	double lower_limit, upper_limit; /* in the unit; NaN: none */
+	uint8_t change;                    /* enum ws_counter_change */
+	double scale;                      /* from what was sampled to the unit */
+	double lower_limit, upper_limit;   /* in the unit; NaN: none */
 	struct ws_counter_sample *samples; /* by time */
 	size_t n;
 };
@@ -490,6 +490,8 @@ struct ws_collective {
 	int64_t sequence; /* in its group, the same on all ranks; -1 = not recorded */
 	int64_t bytes;    /* of the whole message, by a library's payload; -1 = see the elements */
 	uint32_t merged;  /* calls of its name and group in one launch; WS_NONE = not needed yet */
+	bool of_host;     /* no device work is known of it: it begins at time_ns on the host */
+	int64_t time_ns;
 };
 
 /* One allocation or release, in order of time. */

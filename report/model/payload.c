@@ -99,7 +99,7 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 /* The bits of the number in field row `f` of the payload, e.g. those of a hash, and its type; NULL
  * if f is WS_NONE or no number, or if the payload ends before it. */
 static const struct ws_nvtx_integer *field_bits(const struct decoder *d, uint32_t f,
-                                            struct ws_bytes payload, uint64_t *out)
+                                                struct ws_bytes payload, uint64_t *out)
 {
 	if (f == WS_NONE)
 		return NULL;
@@ -109,12 +109,12 @@ static const struct ws_nvtx_integer *field_bits(const struct decoder *d, uint32_
 	const struct ws_nvtx_integer *n = ws_nvtx_integer(
 	        of_enum == WS_NONE
 	                ? type
-	                : ws_nvtx_type_of_enum(ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes,
-	                                        of_enum)));
+	                : ws_nvtx_type_of_enum(ws_value(d->in->enumeration,
+	                                                WS_COL_payload_enum_size_bytes, of_enum)));
 
 	return n && offset < payload.len &&
 	                       ws_nvtx_integer_bits(n, (const uint8_t *)payload.ptr + offset,
-	                                   payload.len - offset, out)
+	                                            payload.len - offset, out)
 	               ? n
 	               : NULL;
 }

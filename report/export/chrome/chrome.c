@@ -1708,8 +1708,7 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
 	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
 	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
-	                                           WS_KIND_PROCESS,
-	                                           WS_KIND_COUNTER_SERIES};
+	                                           WS_KIND_PROCESS,       WS_KIND_COUNTER_SERIES};
 	static const enum ws_kind rows[] = {
 	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,     WS_KIND_MEMCPY,        WS_KIND_MEMSET,
 	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,       WS_KIND_GPU_RANGE,     WS_KIND_API,

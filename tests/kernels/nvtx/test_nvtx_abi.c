@@ -108,7 +108,8 @@ Test(nvtx_abi, structs_of_counters_memory_scopes_and_clocks_have_the_layout_of_n
 	SAME(WSN_SEMANTICS_SCOPE, NVTX_SEMANTIC_ID_SCOPE_V1);
 	SAME(WSN_SEMANTICS_TIME, NVTX_SEMANTIC_ID_TIME_V1);
 	SAME_SIZE(struct wsn_semantics_counter, nvtxSemanticsCounter_t);
-	SAME_MEMBER(struct wsn_semantics_counter, unit_denominator, nvtxSemanticsCounter_t, unitScaleDenominator);
+	SAME_MEMBER(struct wsn_semantics_counter, unit_denominator, nvtxSemanticsCounter_t,
+	            unitScaleDenominator);
 	SAME_MEMBER(struct wsn_semantics_counter, maximum, nvtxSemanticsCounter_t, max);
 	SAME_MEMBER(struct wsn_semantics_scope, scope_id, nvtxSemanticsScope_t, scopeId);
 	SAME_MEMBER(struct wsn_semantics_time, time_domain_id, nvtxSemanticsTime_t, timeDomainId);

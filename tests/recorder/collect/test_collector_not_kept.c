@@ -188,7 +188,10 @@ Test(collector_not_kept, descriptions_are_kept_and_unknown_semantics_counted)
 	const struct wsn_schema_entry entries[] = {
 	        {.type = WSN_ENTRY_UINT64, .name = "plain", .description = ""},
 	        {.type = WSN_ENTRY_UINT64, .name = "described", .description = "what it is"},
-	        {.type = WSN_ENTRY_UINT64, .name = "both", .description = "b", .semantics = &unknown},
+	        {.type = WSN_ENTRY_UINT64,
+	         .name = "both",
+	         .description = "b",
+	         .semantics = &unknown},
 	};
 	const struct wsn_schema_attr attr = {
 	        .field_mask = WSN_SCHEMA_FIELD_ENTRIES | WSN_SCHEMA_FIELD_NUM_ENTRIES,
