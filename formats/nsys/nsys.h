@@ -149,6 +149,7 @@ extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
 	X(GPU_RANGE, gpu_range)           \
 	X(EXTERNAL_LINK, external_link)   \
 	X(COLLECTIVE, collective)         \
+	X(COUNTER_SERIES, counter_series) \
 	X(COUNTER, counter)               \
 	X(MEMORY, memory)                 \
 	X(LOSS, loss)                     \

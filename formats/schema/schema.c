@@ -132,7 +132,7 @@ const struct ws_id_column ws_id_columns[] = {
         ID(STRING, string, 1, 0),       ID(PAYLOAD_SCHEMA, payload_schema, 0, 0),
         ID(PAYLOAD, payload, 1, 0),     ID(DEVICE, device, 0, 1),
         ID(THREAD, thread, 1, 1),       ID(LAUNCH_CONFIG, launch_config, 1, 0),
-        ID(OP_CONFIG, op_config, 1, 0),
+        ID(OP_CONFIG, op_config, 1, 0), ID(COUNTER_SERIES, counter_series, 1, 0),
 };
 const size_t ws_id_columns_count = sizeof(ws_id_columns) / sizeof(*ws_id_columns);
 
@@ -156,6 +156,8 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(NVTX, nvtx, thread, THREAD),
         OPT(NVTX, nvtx, payload, PAYLOAD),
         OPT(COUNTER, counter, device, DEVICE),
+        OPT(COUNTER, counter, series, COUNTER_SERIES),
+        OPT(COUNTER, counter, thread, THREAD),
         REF(MEMCPY, memcpy, device, DEVICE),
         OPT(MEMCPY, memcpy, src_device, DEVICE),
         OPT(MEMCPY, memcpy, dst_device, DEVICE),

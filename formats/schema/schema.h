@@ -230,6 +230,20 @@ enum ws_throttle_reason {
 /* The names of the bits, with commas: "sw_power_cap,other"; "none". */
 const char *ws_throttle_words(uint64_t bits, char out[256]);
 
+enum ws_counter_form {
+	WS_COUNTER_WHOLE,
+	WS_COUNTER_REAL,
+	WS_COUNTER_UNCHANGED,
+	WS_COUNTER_UNAVAILABLE,
+};
+
+enum ws_counter_change {
+	WS_CHANGE_UNKNOWN,
+	WS_CHANGE_ABSOLUTE,
+	WS_CHANGE_DELTA,
+	WS_CHANGE_SINCE_START,
+};
+
 enum ws_context_switch_op {
 	WS_CONTEXT_SWITCH_UNKNOWN,
 	WS_CONTEXT_SWITCH_BEGIN,

@@ -305,6 +305,96 @@ enum wsn_entry_flag {
 	WSN_ENTRY_FLAG_ARRAY_MASK = 7 << 4,
 };
 
+/* Properties of a field or counter: a linked list, each of a struct that begins so. */
+struct wsn_semantics {
+	uint32_t struct_size;
+	uint16_t id, version; /* enum wsn_semantics_id */
+	const struct wsn_semantics *next;
+};
+
+enum wsn_semantics_id {
+	WSN_SEMANTICS_SCOPE = 1,
+	WSN_SEMANTICS_TIME = 2,
+	WSN_SEMANTICS_COUNTER = 5,
+};
+
+struct wsn_semantics_scope {
+	struct wsn_semantics header;
+	uint64_t scope_id;
+};
+
+struct wsn_semantics_time {
+	struct wsn_semantics header;
+	uint64_t time_domain_id; /* enum wsn_timestamp_type, or a clock of the program's own */
+};
+
+struct wsn_semantics_counter {
+	struct wsn_semantics header;
+	uint64_t flags; /* enum wsn_counter_flag */
+	const char *unit;
+	uint64_t unit_numerator, unit_denominator;
+	int64_t limit_type; /* enum wsn_counter_limit: what minimum and maximum are */
+	uint64_t minimum, maximum;
+};
+
+enum wsn_counter_flag {
+	WSN_COUNTER_NORMALIZE = 1 << 1, /* a whole number stands for 0 … 1 or -1 … 1 */
+	WSN_COUNTER_LIMIT_MIN = 1 << 2,
+	WSN_COUNTER_LIMIT_MAX = 1 << 3,
+	WSN_COUNTER_ABSOLUTE = 1 << 4, /* 1 to 3 in bits 4 and 5 */
+	WSN_COUNTER_DELTA = 2 << 4,
+	WSN_COUNTER_DELTA_SINCE_START = 3 << 4,
+	WSN_COUNTER_VALUE_MASK = 3 << 4,
+};
+
+enum wsn_counter_limit {
+	WSN_COUNTER_LIMIT_I64 = 1,
+	WSN_COUNTER_LIMIT_U64 = 2,
+	WSN_COUNTER_LIMIT_F64 = 3,
+};
+
+enum wsn_timestamp_type {
+	WSN_TIMESTAMP_NONE = 0,
+	WSN_TIMESTAMP_TOOL = 1, /* from TimestampGet */
+	WSN_TIMESTAMP_REALTIME = 12,
+	WSN_TIMESTAMP_REALTIME_COARSE = 13,
+	WSN_TIMESTAMP_MONOTONIC = 14,
+	WSN_TIMESTAMP_MONOTONIC_RAW = 15,
+	WSN_TIMESTAMP_MONOTONIC_COARSE = 16,
+	WSN_TIMESTAMP_BOOTTIME = 17,
+};
+
+/* Scopes that need no registration; ids that programs choose begin at WSN_SCHEMA_ID_STATIC_START.
+ */
+#define WSN_SCOPE_LIST(X)           \
+	X(1, "root")                \
+	X(2, "machine")             \
+	X(3, "socket")              \
+	X(4, "physical CPU")        \
+	X(5, "logical CPU")         \
+	X(15, "innermost hardware") \
+	X(16, "hypervisor")         \
+	X(17, "virtual machine")    \
+	X(18, "kernel")             \
+	X(19, "container")          \
+	X(20, "operating system")   \
+	X(21, "process")            \
+	X(22, "thread")             \
+	X(31, "innermost software")
+/* NULL: not such a scope. */
+static inline const char *wsn_scope_name(uint64_t id)
+{
+	switch (id) {
+#define X(scope, name) \
+	case scope:    \
+		return name;
+		WSN_SCOPE_LIST(X)
+#undef X
+	default:
+		return NULL;
+	}
+}
+
 struct wsn_schema_entry {
 	uint64_t flags; /* enum wsn_entry_flag */
 	uint64_t type;  /* enum wsn_entry_type, or the id of a schema or enum */
@@ -312,7 +402,7 @@ struct wsn_schema_entry {
 	const char *description;
 	uint64_t array_or_union_detail;
 	uint64_t offset; /* bytes; 0 in a later entry: natural alignment after the one before */
-	const void *semantics;
+	const struct wsn_semantics *semantics;
 	const void *reserved;
 };
 
@@ -460,8 +550,31 @@ struct wsn_counter_attr {
 	uint64_t schema_id;
 	const char *name, *description;
 	uint64_t scope_id;
-	const void *semantics;
+	const struct wsn_semantics *semantics;
 	uint64_t counter_id; /* chosen by the program; 0: the tool gives one */
+};
+
+struct wsn_counter_batch {
+	uint64_t counter_id;
+	const void *counters; /* an array of samples */
+	size_t counters_size; /* bytes */
+	uint64_t flags;       /* enum wsn_counter_batch_flag in the upper half */
+	const int64_t
+	        *timestamps; /* one per sample, or a time and an interval; NULL: in the samples */
+	size_t timestamps_size; /* bytes */
+};
+
+/* The header shifts an int by 32 bits for these, so what a program passes depends on its compiler.
+ */
+enum wsn_counter_batch_flag {
+	WSN_COUNTER_BATCH_BEGIN_INTERVAL = 1,
+	WSN_COUNTER_BATCH_END_INTERVAL = 2,
+};
+
+enum wsn_counter_sample {
+	WSN_COUNTER_SAMPLE_ZERO = 0,
+	WSN_COUNTER_SAMPLE_UNCHANGED = 1,
+	WSN_COUNTER_SAMPLE_UNAVAILABLE = 2,
 };
 
 /* X(name, slot, return type, parameters) */
@@ -471,7 +584,7 @@ struct wsn_counter_attr {
 	X(CounterSampleFloat64, 2, void, (wsn_domain, uint64_t, double))               \
 	X(CounterSample, 3, void, (wsn_domain, uint64_t, const void *, size_t))        \
 	X(CounterSampleNoValue, 4, void, (wsn_domain, uint64_t, uint8_t))              \
-	X(CounterBatchSubmit, 5, void, (wsn_domain, const void *))
+	X(CounterBatchSubmit, 5, void, (wsn_domain, const struct wsn_counter_batch *))
 
 /* --- all functions -------------------------------------------------------------------- */
 

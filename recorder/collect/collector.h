@@ -216,6 +216,9 @@ extern _Atomic uint32_t ws_cpu_domain;
 
 struct wsn_schema_attr;
 struct wsn_enum_attr;
+struct wsn_scope_attr;
+struct wsn_counter_attr;
+struct wsn_counter_batch;
 struct wsn_type_info;
 
 /* The data of a schema that is needed to record a payload. */
@@ -226,6 +229,8 @@ struct ws_schema {
 	uint32_t align;
 	uint16_t ntexts;
 	uint16_t out_of_line; /* entries that point to data that is not copied */
+	uint32_t time_at;   /* of a counter's sample: offset of its time, plus 1; 0: it has none */
+	uint64_t time_type; /* enum wsn_timestamp_type */
 	struct {
 		uint32_t offset; /* offset of the pointer or handle */
 		uint32_t type;   /* enum wsn_entry_type */
@@ -239,6 +244,12 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
 struct ws_schema *ws_schema_find(uint64_t id);
 /* Size in bytes of a predefined entry type, 0: no fixed size. */
 uint32_t ws_entry_size(uint64_t type);
+
+/* Register a scope and a counter. Return their ids for the program. */
+uint64_t ws_scope_register(uint32_t domain, const struct wsn_scope_attr *attr);
+uint64_t ws_counter_register(uint32_t domain, const struct wsn_counter_attr *attr);
+/* The counter with this id, and the id of its definition; NULL: none. */
+const struct ws_def_counter *ws_counter_find(uint32_t domain, uint64_t id, uint32_t *def);
 
 /* --- event.c --- */
 
@@ -291,6 +302,10 @@ bool ws_event_skips(void);
 /* The same for a push of this message: one that may be a step is not skipped. */
 bool ws_event_skips_push(int32_t message_type, union wsn_message message);
 void ws_event_mark(struct ws_event *ev);
+/* A sample of a counter, or a batch of them. */
+void ws_event_sample(uint32_t domain, uint64_t counter, enum ws_sample_form form, const void *bytes,
+                     size_t size);
+void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch);
 uint64_t ws_event_start(struct ws_event *ev);
 /* The id of a range that began while the recording was silent. */
 #define WS_EVENT_SILENT_RANGE (UINT64_C(1) << 63 | UINT64_C(0x3E) << 56)

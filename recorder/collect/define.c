@@ -1,5 +1,6 @@
 /* The definition log. Records refer to its definitions by number. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -565,6 +566,98 @@ static struct ws_def_name put_name(struct body *b, const char *text)
 	return name;
 }
 
+/* Ids of scopes and counters that programs chose, in their domains: open addressing. */
+#define CHOSEN_SIZE  4096u
+#define CHOSEN_SCOPE (UINT64_C(1) << 63)
+static struct {
+	_Atomic uint64_t key; /* by ws_schema_id(); 0: unused */
+	_Atomic uint32_t def;
+} chosen_ids[CHOSEN_SIZE];
+static uint32_t chosen_used;
+
+/* The place of a key, or the unused one for it. */
+static uint32_t chosen_place(uint64_t key)
+{
+	uint32_t i = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 52);
+	uint64_t found;
+
+	while ((found = atomic_load_explicit(&chosen_ids[i].key, memory_order_acquire)) &&
+	       found != key)
+		i = (i + 1) % CHOSEN_SIZE;
+	return i;
+}
+
+/* With the definition lock held. The last definition with an id is valid. False: no room. */
+static bool choose(uint64_t key, uint32_t def)
+{
+	const uint32_t i = chosen_place(key);
+
+	if (!atomic_load(&chosen_ids[i].key) && ++chosen_used > CHOSEN_SIZE / 4 * 3) {
+		chosen_used--;
+		return 0;
+	}
+	atomic_store_explicit(&chosen_ids[i].def, def, memory_order_relaxed);
+	atomic_store_explicit(&chosen_ids[i].key, key, memory_order_release);
+	return 1;
+}
+
+/* The definition with an id that the program passes; 0: none. kind: CHOSEN_SCOPE or 0. */
+static uint32_t def_with_id(uint32_t domain, uint64_t id, uint64_t kind)
+{
+	if (id >= WSN_SCHEMA_ID_DYNAMIC_START)
+		return id - WSN_SCHEMA_ID_DYNAMIC_START <= UINT32_MAX
+		               ? (uint32_t)(id - WSN_SCHEMA_ID_DYNAMIC_START)
+		               : 0;
+	if (id < WSN_SCHEMA_ID_STATIC_START)
+		return 0;
+	return atomic_load_explicit(&chosen_ids[chosen_place(ws_schema_id(domain, id) | kind)].def,
+	                            memory_order_relaxed);
+}
+
+/* As struct ws_def_semantics has it. */
+static uint64_t scope_of(uint32_t domain, uint64_t id)
+{
+	if (id < WSN_SCHEMA_ID_STATIC_START)
+		return wsn_scope_name(id) ? id : 0;
+	id = def_with_id(domain, id, CHOSEN_SCOPE);
+	return id ? WS_SCOPE_PATH + id : 0;
+}
+
+/* More must be a circle. */
+#define MAX_SEMANTICS 16
+
+/* The struct of this type, if it is as long. */
+#define SEMANTICS(type, header)                                \
+	((header)->struct_size >= sizeof(struct type)          \
+	         ? (const struct type *)(const void *)(header) \
+	         : NULL)
+
+static void put_semantics(struct body *b, uint32_t domain, const struct wsn_semantics *list,
+                          struct ws_def_semantics *out)
+{
+	for (int i = 0; list && i < MAX_SEMANTICS; i++, list = list->next) {
+		const struct wsn_semantics_counter *c = SEMANTICS(wsn_semantics_counter, list);
+		const struct wsn_semantics_scope *scope = SEMANTICS(wsn_semantics_scope, list);
+		const struct wsn_semantics_time *time = SEMANTICS(wsn_semantics_time, list);
+
+		if (list->id == WSN_SEMANTICS_COUNTER && c) {
+			out->flags = c->flags;
+			out->unit_numerator = c->unit_numerator;
+			out->unit_denominator = c->unit_denominator;
+			out->limit_type = c->limit_type;
+			out->minimum = c->minimum;
+			out->maximum = c->maximum;
+			out->unit = put_name(b, c->unit);
+		} else if (list->id == WSN_SEMANTICS_SCOPE && scope) {
+			out->scope = scope_of(domain, scope->scope_id);
+		} else if (list->id == WSN_SEMANTICS_TIME && time) {
+			out->time_type = time->time_domain_id;
+		} else {
+			ws_lost(WS_DROPPED_nvtx_not_kept_schema_details, 1);
+		}
+	}
+}
+
 /* Begins a definition with a zeroed fixed part of head_size + n * item_size bytes. */
 static struct body open_body(size_t head_size, size_t n, size_t item_size)
 {
@@ -636,7 +729,6 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	struct layout l = {.domain = domain, .known = 1};
 	struct ws_def_schema *head;
 	struct ws_def_field *field;
-	uint64_t details = 0;
 	struct body b;
 
 	if (!(mask & WSN_SCHEMA_FIELD_ENTRIES) || !attr->entries || !n ||
@@ -664,7 +756,12 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 		field[i].offset = place(&l, e, i);
 		field[i].array_length = e->array_or_union_detail;
 		field[i].name = put_name(&b, e->name);
-		details += (e->description && *e->description) + (e->semantics != NULL);
+		field[i].description = put_name(&b, e->description);
+		put_semantics(&b, domain, e->semantics, &field[i].semantics);
+		if (field[i].semantics.time_type && l.schema_type == WSN_SCHEMA_STATIC) {
+			l.s.time_at = (uint32_t)field[i].offset + 1;
+			l.s.time_type = field[i].semantics.time_type;
+		}
 	}
 	if (mask & WSN_SCHEMA_FIELD_STATIC_SIZE)
 		l.s.size = (uint32_t)attr->payload_static_size;
@@ -680,8 +777,6 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	}
 	result = close_body(&b, WS_DEF_SCHEMA, domain, program_id, &l.s);
 	ws_def_end();
-	if (details)
-		ws_lost(WS_DROPPED_nvtx_not_kept_schema_details, details);
 	return result;
 }
 
@@ -721,4 +816,85 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr)
 	result = close_body(&b, WS_DEF_ENUM, domain, program_id, &what);
 	ws_def_end();
 	return result;
+}
+
+/* --- scopes and counters --- */
+
+uint64_t ws_scope_register(uint32_t domain, const struct wsn_scope_attr *attr)
+{
+	const uint64_t chosen = chosen_id(1, attr->scope_id);
+	char path[1024];
+	const char *parent;
+	uint32_t size = 0, room, id;
+
+	if (attr->struct_size < sizeof(*attr) || chosen == UINT64_MAX)
+		return 0;
+	parent = attr->parent_scope == 1 ? NULL : wsn_scope_name(attr->parent_scope);
+	if (parent)
+		size = (uint32_t)strlen(parent);
+	else
+		parent = ws_string_text(def_with_id(domain, attr->parent_scope, CHOSEN_SCOPE),
+		                        &size);
+	snprintf(path, sizeof(path), "%.*s%s%s", (int)size, parent ? parent : "", size ? "/" : "",
+	         attr->path ? attr->path : "");
+	id = ws_define_string((struct ws_event_text){.ptr = path});
+	if (id == WS_DEF_NONE)
+		return 0;
+	if (!chosen)
+		return WSN_SCHEMA_ID_DYNAMIC_START + id;
+	(void)ws_def_begin(&room);
+	if (!choose(ws_schema_id(domain, chosen) | CHOSEN_SCOPE, id))
+		ws_lost(WS_DROPPED_nvtx_not_kept_scopes, 1);
+	ws_def_end();
+	return chosen;
+}
+
+uint64_t ws_counter_register(uint32_t domain, const struct wsn_counter_attr *attr)
+{
+	const uint64_t chosen = chosen_id(1, attr->counter_id);
+	const uint64_t type = ws_schema_id(domain, attr->schema_id);
+	const struct ws_schema *s = ws_schema_find(type);
+	struct ws_def_counter *head;
+	struct body b;
+	uint32_t id = 0;
+
+	if (attr->struct_size >= sizeof(*attr) && chosen != UINT64_MAX && domain != WS_DEF_NONE) {
+		b = open_body(sizeof(*head), 0, 1);
+		head = (struct ws_def_counter *)(void *)b.bytes;
+		if (!b.full) {
+			head->domain = domain;
+			head->name = put_name(&b, attr->name);
+			head->description = put_name(&b, attr->description);
+			put_semantics(&b, domain, attr->semantics, &head->semantics);
+			if (attr->scope_id)
+				head->semantics.scope = scope_of(domain, attr->scope_id);
+			head->schema = s ? s->traced : type;
+			head->size = s ? s->size : ws_entry_size(type);
+			head->time_at = s ? s->time_at : 0;
+			head->time_type =
+			        s && s->time_at ? s->time_type : head->semantics.time_type;
+		}
+		if (!b.full) {
+			const struct ws_def_head *def =
+			        (const struct ws_def_head *)(void *)head - 1;
+
+			id = (uint32_t)ws_def_publish(WS_DEF_COUNTER, b.used, id_by_position(def),
+			                              1)
+			             ->id;
+			if (chosen && !choose(ws_schema_id(domain, chosen), id))
+				id = 0;
+		}
+		ws_def_end();
+	}
+	if (!id) /* the program gets an id, so that it goes on to sample, which is counted */
+		ws_lost(WS_DROPPED_nvtx_not_kept_counters, 1);
+	return chosen && chosen != UINT64_MAX ? chosen : WSN_SCHEMA_ID_DYNAMIC_START + id;
+}
+
+const struct ws_def_counter *ws_counter_find(uint32_t domain, uint64_t id, uint32_t *def)
+{
+	uint32_t size;
+
+	*def = def_with_id(domain, id, 0);
+	return body_of(WS_DEF_COUNTER, *def, &size);
 }

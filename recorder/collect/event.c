@@ -273,7 +273,7 @@ static bool put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type t
 
 	rec.head.size = (uint32_t)size;
 	rec.head.type = (uint16_t)type;
-	rec.head.reserved = 0;
+	rec.head.form = 0;
 	rec.domain = ev->domain;
 	rec.category = ev->category;
 	rec.color = ev->color;
@@ -704,6 +704,142 @@ void ws_event_mark(struct ws_event *ev)
 	if (!put_event(thread_buffer, WS_REC_MARK, ev, 0, 0, thread_buffer->pops_owed))
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 }
+
+/* --- samples of counters --- */
+
+/* The thread buffer for samples; NULL: they are not recorded. */
+static struct ws_thread_buffer *thread_buffer_for_samples(void)
+{
+	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
+
+	if (WS_UNLIKELY(!thread_buffer))
+		ws_lost(WS_DROPPED_thread_without_ring, 1);
+	return ws_is_unrecorded() || !thread_buffer || is_past_window() ? NULL : thread_buffer;
+}
+
+static void put_sample(struct ws_thread_buffer *thread_buffer, uint32_t counter,
+                       enum ws_sample_form form, const void *bytes, uint32_t size, int64_t time_ns)
+{
+	const struct ws_rec_sample rec = {{(uint32_t)sizeof(rec) + WS_ALIGN8(size), WS_REC_SAMPLE,
+	                                   (uint16_t)form, time_ns},
+	                                  counter,
+	                                  size};
+	uint8_t *ring = ws_thread_buffer_bytes(thread_buffer);
+	volatile uint64_t mark;
+	uint64_t pos = begin_record(thread_buffer, rec.head.size, thread_buffer->pops_owed, &mark);
+
+	if (WS_UNLIKELY(pos == UINT64_MAX)) {
+		ws_lost(WS_DROPPED_ring_overflow, 1);
+		return;
+	}
+	ws_ring_put(ring, ws_collector.ring_size, pos, &rec, sizeof(rec));
+	ws_ring_put(ring, ws_collector.ring_size, pos + sizeof(rec), bytes, size);
+	end_record(thread_buffer, pos + rec.head.size);
+}
+
+void ws_event_sample(uint32_t domain, uint64_t counter, enum ws_sample_form form, const void *bytes,
+                     size_t size)
+{
+	const int64_t now = ws_now_ns();
+	struct ws_thread_buffer *thread_buffer;
+	uint32_t def;
+
+	if (!ws_counter_find(domain, counter, &def) || !bytes || !size || size > WS_MAX_PAYLOAD)
+		ws_lost(WS_DROPPED_nvtx_not_kept_counter_samples, 1);
+	else if ((thread_buffer = thread_buffer_for_samples()))
+		put_sample(thread_buffer, def, form, bytes, (uint32_t)size, now);
+}
+
+/* What to add to a time of this type to get one of CLOCK_MONOTONIC. False: another clock. */
+static bool clock_apart(uint64_t type, int64_t *apart_ns)
+{
+	clockid_t clock;
+
+	switch (type) {
+	case WSN_TIMESTAMP_NONE:
+	case WSN_TIMESTAMP_TOOL:
+	case WSN_TIMESTAMP_MONOTONIC:
+	case WSN_TIMESTAMP_MONOTONIC_COARSE:
+		*apart_ns = 0;
+		return 1;
+	case WSN_TIMESTAMP_MONOTONIC_RAW:
+		clock = CLOCK_MONOTONIC_RAW;
+		break;
+	case WSN_TIMESTAMP_REALTIME:
+	case WSN_TIMESTAMP_REALTIME_COARSE:
+		clock = CLOCK_REALTIME;
+		break;
+	case WSN_TIMESTAMP_BOOTTIME:
+		clock = CLOCK_BOOTTIME;
+		break;
+	default:
+		return 0;
+	}
+	*apart_ns = ws_now_ns() - ws_clock_ns(clock);
+	return 1;
+}
+
+/* When sample i of n was taken, as the program says. False: it does not say. */
+static bool sample_time(const struct wsn_counter_batch *batch, const struct ws_def_counter *counter,
+                        size_t i, size_t n, int64_t *time_ns)
+{
+	const int64_t *times = batch->timestamps;
+	const size_t ntimes = batch->timestamps_size / sizeof(*times);
+	const uint64_t interval = batch->flags >> 32;
+	uint64_t intervals = i;
+
+	if (!times && counter->time_at &&
+	    counter->time_at - 1 + sizeof(*time_ns) <= counter->size) {
+		memcpy(time_ns,
+		       (const char *)batch->counters + i * counter->size + counter->time_at - 1,
+		       sizeof(*time_ns));
+		return 1;
+	}
+	/* a time and an interval, also where the flag did not survive the compiler */
+	if (times && ntimes >= 2 && (interval || (ntimes == 2 && n > 2))) {
+		if (interval == WSN_COUNTER_BATCH_END_INTERVAL)
+			intervals = i - (n - 1);
+		*time_ns = (int64_t)((uint64_t)times[0] + (uint64_t)times[1] * intervals);
+		return 1;
+	}
+	if (!times || i >= ntimes)
+		return 0;
+	*time_ns = times[i];
+	return 1;
+}
+
+void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
+{
+	const int64_t now = ws_now_ns();
+	const struct ws_def_counter *counter = NULL;
+	struct ws_thread_buffer *thread_buffer;
+	int64_t apart_ns, time_ns;
+	uint32_t def;
+	size_t n;
+
+	if (batch)
+		counter = ws_counter_find(domain, batch->counter_id, &def);
+	if (!counter || !counter->size || counter->size > WS_MAX_PAYLOAD || !batch->counters ||
+	    !clock_apart(counter->time_type, &apart_ns)) {
+		ws_lost(WS_DROPPED_nvtx_not_kept_counter_batches, 1);
+		return;
+	}
+	thread_buffer = thread_buffer_for_samples();
+	n = batch->counters_size / counter->size;
+	for (size_t i = 0; thread_buffer && i < n; i++) {
+		/* a time outside of the recording is one of another clock */
+		if (!sample_time(batch, counter, i, n, &time_ns) ||
+		    __builtin_add_overflow(time_ns, apart_ns, &time_ns) || time_ns > now ||
+		    time_ns < ws_collector.seg->base_ns)
+			ws_lost(WS_DROPPED_nvtx_not_kept_counter_samples, 1);
+		else
+			put_sample(thread_buffer, def, WS_SAMPLE_BYTES,
+			           (const char *)batch->counters + i * counter->size, counter->size,
+			           time_ns);
+	}
+}
+
+/* --- ranges that any thread may end --- */
 
 /*
  * Bits in the ids of ranges. If the start was lost the id contains the cause, so that the end is

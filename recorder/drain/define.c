@@ -52,6 +52,28 @@ static const char *const scalar_types[] = {
         [45] = "c10::Float4_e2m1fn_x2",
 };
 
+/* The same as torch.distributed writes them. */
+static const char *const element_types[] = {"Byte",
+                                            "Char",
+                                            "Short",
+                                            "Int",
+                                            "Long",
+                                            "Half",
+                                            "Float",
+                                            "Double",
+                                            "ComplexHalf",
+                                            "ComplexFloat",
+                                            "ComplexDouble",
+                                            "Bool",
+                                            [15] = "BFloat16",
+                                            [23] = "Float8_e5m2",
+                                            "Float8_e4m3fn",
+                                            "Float8_e5m2fnuz",
+                                            "Float8_e4m3fnuz",
+                                            "UInt16",
+                                            "UInt32",
+                                            "UInt64"};
+
 /* The four texts of a row. */
 struct texts {
 	struct ws_buf dims, types, strides, inputs;
@@ -247,6 +269,79 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 	return !r.is_short;
 }
 
+/* Skips the numbers of a shape, and returns how many elements it has. */
+static uint64_t take_elements(struct reader *r, struct ws_def_input input)
+{
+	uint64_t elements = 1;
+
+	for (uint32_t i = 0; i < input.n * (input.has_strides ? 2u : 1u) && !r->is_short; i++) {
+		const uint64_t size = take_word(r);
+
+		if (i < input.n && __builtin_mul_overflow(elements, size, &elements))
+			elements = 0;
+	}
+	return elements;
+}
+
+/*
+ * What an operation of torch.distributed (c10d::allreduce_) says of its collective: the elements of
+ * its first one or two tensors, or lists of them. Two: output, then input. A list of lists is not
+ * recorded: of a gather its output, of a scatter its input.
+ */
+static void add_collective(struct ws_drain *d, uint64_t op_config, const struct ws_def_op *def,
+                           struct ws_bytes behind)
+{
+	static const char prefix[] = "c10d::";
+	struct ws_bytes name = {behind.ptr, def->name_size};
+	const size_t name_room = WS_ALIGN8(def->name_size);
+	struct ws_row_collective row = {.sequence = -1};
+	uint64_t elements[2] = {0};
+	unsigned n = 0, type = UINT32_MAX;
+
+	if (name_room > behind.len || !ws_bytes_begin(name, prefix))
+		return;
+
+	struct reader r = {.pos = (const uint8_t *)behind.ptr + name_room,
+	                   .rest = behind.len - name_room};
+
+	for (uint32_t i = 0; i < def->inputs && n < 2 && !r.is_short; i++) {
+		const struct ws_def_input input = take_input(&r);
+
+		if (input.kind == WS_INPUT_TENSOR) {
+			elements[n++] = take_elements(&r, input);
+			type = input.type;
+		} else if (input.kind == WS_INPUT_TENSOR_LIST) {
+			for (uint32_t k = 0; k < input.n && !r.is_short; k++) {
+				const struct ws_def_input inner = take_input(&r);
+
+				elements[n] += take_elements(&r, inner);
+				type = inner.type;
+			}
+			n += input.n > 0;
+		} else if (input.kind != WS_INPUT_OTHER) {
+			break; /* numbers come last */
+		}
+	}
+	if (!n || r.is_short)
+		return;
+	name.ptr = (const char *)name.ptr + sizeof(prefix) - 1;
+	name.len -= sizeof(prefix) - 1;
+	if (name.len && ((const char *)name.ptr)[name.len - 1] == '_')
+		name.len--;
+
+	const bool gathers = memmem(name.ptr, name.len, "gather", 6),
+	           scatters = memmem(name.ptr, name.len, "scatter", 7);
+
+	row.name = ws_drain_intern(d, name);
+	if (type < sizeof(element_types) / sizeof(*element_types) && element_types[type])
+		row.dtype = ws_drain_intern(d, ws_bytes_of(element_types[type]));
+	row.out_elements = n == 1 && gathers ? 0 : elements[0];
+	row.in_elements = n == 2 ? elements[1] : scatters ? 0 : elements[0];
+	WS_GROW(d->collectives, d->ncollectives + 1, d->collectives_capacity);
+	ws_map_put(&d->collective_of_op, op_config, d->ncollectives);
+	d->collectives[d->ncollectives++] = row;
+}
+
 /* --- definitions --- */
 
 /* A definition whose body was checked to be inside the log. */
@@ -270,14 +365,15 @@ struct def {
 		struct ws_def_window window;
 		struct ws_def_resource resource;
 		struct ws_def_op op;
+		struct ws_def_counter counter;
 	} fixed;
 };
 
-static struct ws_bytes name_of(const struct def *def, struct ws_def_name name)
+struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name)
 {
-	if (name.offset > def->body.len || name.size > def->body.len - name.offset)
-		return (struct ws_bytes){NULL, 0};
-	return (struct ws_bytes){(const uint8_t *)def->body.ptr + name.offset, name.size};
+	if (name.offset > body.len || name.size > body.len - name.offset)
+		return (struct ws_bytes){"", 0};
+	return (struct ws_bytes){(const uint8_t *)body.ptr + name.offset, name.size};
 }
 
 static bool define_process(struct ws_drain *d, const struct def *def)
@@ -377,7 +473,7 @@ static bool define_category(struct ws_drain *d, const struct def *def)
 static bool define_schema(struct ws_drain *d, const struct def *def)
 {
 	const struct ws_def_schema *schema = &def->fixed.schema;
-	const struct ws_bytes name = name_of(def, schema->name);
+	const struct ws_bytes name = ws_drain_name(def->body, schema->name);
 	struct ws_row_payload_schema row = {.id = def->id,
 	                                    .type = schema->type,
 	                                    .size_bytes = schema->size_bytes};
@@ -389,6 +485,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	    schema->size_bytes == sizeof(struct wsnvtx_launch) &&
 	    d->nlaunch_schemas < WS_DRAIN_LAUNCH_SCHEMAS)
 		d->launch_schemas[d->nlaunch_schemas++] = def->id;
+	ws_map_put(&d->schema_places, def->id, def->pos);
 	if (def->in_file)
 		return 1;
 
@@ -398,15 +495,21 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	for (uint32_t i = 0; i < schema->nfields; i++) {
 		struct ws_def_field f;
 		struct ws_row_payload_field field;
+		struct ws_row_counter_series of = {0};
 
 		memcpy(&f, (const uint8_t *)def->tail.ptr + i * sizeof(f), sizeof(f));
 		field.schema = def->id;
 		field.index = i;
-		field.name = ws_drain_intern(d, name_of(def, f.name));
+		field.name = ws_drain_intern(d, ws_drain_name(def->body, f.name));
 		field.type = f.type;
 		field.offset_bytes = f.offset;
 		field.array_length = f.array_length;
 		field.flags = f.flags;
+		field.description = ws_drain_intern(d, ws_drain_name(def->body, f.description));
+		ws_counter_semantics(d, &f.semantics, ws_drain_name(def->body, f.semantics.unit),
+		                     &of);
+		field.unit = of.unit;
+		field.scope = of.scope;
 		ws_drain_add(d, WS_KIND_PAYLOAD_FIELD, &field);
 	}
 	return 1;
@@ -418,16 +521,19 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 
 	if (enumeration->nentries > def->tail.len / sizeof(struct ws_def_enum_entry))
 		return 0;
+	ws_map_put(&d->schema_places, def->id, def->pos);
+	if (def->in_file)
+		return 1;
 	for (uint32_t i = 0; i < enumeration->nentries; i++) {
 		struct ws_def_enum_entry e;
 		struct ws_row_payload_enum row = {
 		        .id = def->id,
-		        .name = ws_drain_intern(d, name_of(def, enumeration->name)),
+		        .name = ws_drain_intern(d, ws_drain_name(def->body, enumeration->name)),
 		        .size_bytes = enumeration->size_bytes,
 		};
 
 		memcpy(&e, (const uint8_t *)def->tail.ptr + i * sizeof(e), sizeof(e));
-		row.entry = ws_drain_intern(d, name_of(def, e.name));
+		row.entry = ws_drain_intern(d, ws_drain_name(def->body, e.name));
 		row.value = e.value;
 		ws_drain_add(d, WS_KIND_PAYLOAD_ENUM, &row);
 	}
@@ -551,7 +657,13 @@ static bool define_op(struct ws_drain *d, const struct def *def)
 		return 1;
 	}
 	d->ops[def->pos / 8] = ++d->nops;
+	add_collective(d, d->nops, &def->fixed.op, def->tail);
 	return def->in_file || add_op_config(d, d->nops, &def->fixed.op, def->tail);
+}
+
+static bool define_counter(struct ws_drain *d, const struct def *def)
+{
+	return ws_counter_define(d, def->id, &def->fixed.counter, def->body, def->in_file);
 }
 
 static bool define_nothing(struct ws_drain *d, const struct def *def)
@@ -574,7 +686,7 @@ static const struct def_type {
         [WS_DEF_STRING] = {define_string, 0, 0},
         [WS_DEF_CATEGORY] = {define_category, sizeof(struct ws_def_category), 1},
         [WS_DEF_SCHEMA] = {define_schema, sizeof(struct ws_def_schema), 0},
-        [WS_DEF_ENUM] = {define_enum, sizeof(struct ws_def_enum), 1},
+        [WS_DEF_ENUM] = {define_enum, sizeof(struct ws_def_enum), 0},
         [WS_DEF_CALL] = {define_call, sizeof(struct ws_def_call), 0},
         [WS_DEF_KERNEL] = {define_kernel, sizeof(struct ws_def_kernel), 0},
         [WS_DEF_FACT] = {define_fact, 0, 1},
@@ -583,6 +695,7 @@ static const struct def_type {
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
         [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
         [WS_DEF_OP] = {define_op, sizeof(struct ws_def_op), 0},
+        [WS_DEF_COUNTER] = {define_counter, sizeof(struct ws_def_counter), 0},
         [WS_DEF_OF_PARENT] = {define_nothing, 0, 1},
 };
 

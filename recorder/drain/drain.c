@@ -145,6 +145,12 @@ void ws_drain_free(struct ws_drain *d)
 	free(d->strings);
 	free(d->ops);
 	ws_map_free(&d->thread_places);
+	ws_map_free(&d->collective_of_op);
+	free(d->collectives);
+	ws_map_free(&d->schema_places);
+	ws_map_free(&d->counter_places);
+	free(d->counters);
+	free(d->fields);
 	free(d->threads);
 	free(d->names);
 	free(d->scratch);

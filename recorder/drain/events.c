@@ -91,6 +91,12 @@ static bool record_head(struct ws_rec_event *rec, const uint8_t *bytes, uint32_t
 {
 	struct ws_rec_pop pop;
 
+	if (size >= sizeof(rec->head)) {
+		*rec = (struct ws_rec_event){0};
+		memcpy(&rec->head, bytes, sizeof(rec->head));
+		if (rec->head.type == WS_REC_SAMPLE)
+			return 1;
+	}
 	if (size >= sizeof(*rec)) {
 		memcpy(rec, bytes, sizeof(*rec));
 		return 1;
@@ -358,6 +364,16 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	}
 	d->counts.operations++;
 	ws_drain_add(d, WS_KIND_CPU_OP, &row);
+
+	const uint64_t *place = ws_map_get(&d->collective_of_op, row.config);
+
+	if (place) {
+		struct ws_row_collective collective = d->collectives[*place];
+
+		collective.time_ns = row.start_ns;
+		collective.pid = ws_drain_thread(d, thread)->pid;
+		ws_drain_add(d, WS_KIND_COLLECTIVE, &collective);
+	}
 	return 1;
 }
 
@@ -409,6 +425,8 @@ static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, 
 
 	if (!ws_drain_thread(d, thread) || !record_head(&ev.rec, rec, size))
 		return 0;
+	if (ev.rec.head.type == WS_REC_SAMPLE)
+		return ws_counter_sample(d, thread, rec, size);
 	if (ev.rec.head.type == WS_REC_OP)
 		return size == sizeof(struct ws_rec_op) && add_op(d, thread, rec);
 	if (ev.rec.head.type == WS_REC_NODE)

@@ -118,6 +118,13 @@ enum ws_drain_seen {
 	WS_SEEN_DAMAGED, /* the same, but later the table of states says that it has no memory */
 };
 
+struct ws_drain_field;
+
+/* A counter of NVTX: its numbers in the samples. */
+struct ws_drain_counter {
+	size_t first, n;
+};
+
 struct ws_drain {
 	struct ws_seg_header *seg;
 	struct ws_trace_writer *writer;
@@ -148,6 +155,17 @@ struct ws_drain {
 	   and the id of its name. 0: none */
 	uint64_t *ops;
 	uint64_t nops;
+	struct ws_map collective_of_op; /* op_config -> place in `collectives` */
+	struct ws_row_collective
+	        *collectives; /* of operations of torch.distributed, without times */
+	size_t ncollectives, collectives_capacity;
+	struct ws_map schema_places;  /* in the log, by id of schema or enumeration */
+	struct ws_map counter_places; /* in `counters`, by id of the definition */
+	struct ws_drain_counter *counters;
+	size_t ncounters, counters_capacity;
+	struct ws_drain_field *fields; /* of all counters */
+	size_t nfields, fields_capacity;
+	uint64_t nseries;                /* rows of counter_series so far */
 	struct ws_drain_thread *threads; /* in the order of their definition */
 	size_t nthreads, threads_capacity;
 	struct ws_map thread_places; /* by id */
@@ -213,6 +231,20 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 
 /* Reads the definition log up to its present end. Returns the number of definitions. */
 uint64_t ws_drain_definitions(struct ws_drain *d);
+
+/* A name in the body of a definition. */
+struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name);
+
+/* --- counters.c --- */
+
+/* A counter is defined: the rows of its series, unless they are in the file. False: invalid. */
+bool ws_counter_define(struct ws_drain *d, uint64_t id, const struct ws_def_counter *def,
+                       struct ws_bytes body, bool in_file);
+/* Scope, unit, scale, limits and kind of value. */
+void ws_counter_semantics(struct ws_drain *d, const struct ws_def_semantics *s,
+                          struct ws_bytes unit, struct ws_row_counter_series *row);
+/* Writes a sample as a row for each of its numbers. False: it is invalid. */
+bool ws_counter_sample(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
 
 /* --- events.c --- */
 

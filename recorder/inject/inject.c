@@ -434,6 +434,36 @@ static int64_t on_TimestampGet(void)
 	return ws_now_ns();
 }
 
+static uint64_t on_ScopeRegister(wsn_domain domain, const struct wsn_scope_attr *attr)
+{
+	return ws_collector_on() && attr ? ws_scope_register(ws_event_domain(domain), attr) : 0;
+}
+
+/* --- counters --- */
+
+static uint64_t on_CounterRegister(wsn_domain domain, const struct wsn_counter_attr *attr)
+{
+	return ws_collector_on() && attr ? ws_counter_register(ws_event_domain(domain), attr) : 0;
+}
+
+/* Defines the callback NAME, which records samples. */
+#define SAMPLE(name, params, act)                                               \
+	static void on_##name params                                            \
+	{                                                                       \
+		if (ws_collector_on() && !(ws_is_silent() && ws_event_skips())) \
+			act;                                                    \
+	}
+#define SAMPLE_OF(name, last, form, value, size)                   \
+	SAMPLE(name, (wsn_domain domain, uint64_t id, PLAIN last), \
+	       ws_event_sample(ws_event_domain(domain), id, WS_SAMPLE_##form, value, size))
+
+SAMPLE_OF(CounterSampleInt64, (int64_t value), INT64, &value, sizeof(value))
+SAMPLE_OF(CounterSampleFloat64, (double value), FLOAT64, &value, sizeof(value))
+SAMPLE_OF(CounterSample, (const void *values, size_t size), BYTES, values, size)
+SAMPLE_OF(CounterSampleNoValue, (uint8_t reason), NO_VALUE, &reason, sizeof(reason))
+SAMPLE(CounterBatchSubmit, (wsn_domain domain, const struct wsn_counter_batch *batch),
+       ws_event_samples(ws_event_domain(domain), batch))
+
 /* --- calls that are only counted --- */
 
 #pragma GCC diagnostic push
@@ -462,8 +492,6 @@ static int64_t on_TimestampGet(void)
 COUNT(void, EventSubmit, (PAYLOADS), deferred_event, 1, )
 COUNT(void, EventBatchSubmit, (wsn_domain domain, const void *batch), deferred_event, 1, )
 
-NOT_KEPT_ID(ScopeRegister, (wsn_domain domain, const struct wsn_scope_attr *attr), scopes, scope_id)
-
 NOT_KEPT_ID(TimeDomainRegister, (wsn_domain domain, const struct wsn_time_domain_attr *attr),
             time_domains, time_domain_id)
 NOT_KEPT(TimerSource, (wsn_domain domain, uint64_t id, uint64_t flags, int64_t (*now)(void)),
@@ -481,15 +509,6 @@ NOT_KEPT(TimestampConversionFactor,
          (wsn_domain domain, uint64_t from, uint64_t to, double slope, int64_t time1,
           int64_t time2),
          time_domains)
-
-NOT_KEPT_ID(CounterRegister, (wsn_domain domain, const struct wsn_counter_attr *attr), counters,
-            counter_id)
-NOT_KEPT(CounterSampleInt64, (wsn_domain domain, uint64_t id, int64_t value), counter_samples)
-NOT_KEPT(CounterSampleFloat64, (wsn_domain domain, uint64_t id, double value), counter_samples)
-NOT_KEPT(CounterSample, (wsn_domain domain, uint64_t id, const void *values, size_t size),
-         counter_samples)
-NOT_KEPT(CounterSampleNoValue, (wsn_domain domain, uint64_t id, uint8_t reason), counter_samples)
-NOT_KEPT(CounterBatchSubmit, (wsn_domain domain, const void *batch), counter_batches)
 
 NOT_KEPT_HANDLE(void *, MemHeapRegister, (wsn_domain domain, const void *heap), memory_heaps)
 NOT_KEPT(MemHeapUnregister, (wsn_domain domain, void *heap), memory_heaps)

@@ -121,13 +121,14 @@ enum ws_rec_type {
 	WS_REC_OP,
 	WS_REC_NODE,
 	WS_REC_OP_PERIOD,
+	WS_REC_SAMPLE,
 };
 
 /* Starts every record. */
 struct ws_rec_head {
 	uint32_t size; /* bytes of the whole record */
 	uint16_t type; /* enum ws_rec_type */
-	uint16_t reserved;
+	uint16_t form; /* enum ws_sample_form of a sample; else 0 */
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -193,6 +194,20 @@ _Static_assert(sizeof(struct ws_rec_op_period) == sizeof(struct ws_rec_event) &&
                                offsetof(struct ws_rec_event, range),
                "filters read the end of both");
 
+enum ws_sample_form {
+	WS_SAMPLE_BYTES, /* in the layout of the counter */
+	WS_SAMPLE_INT64,
+	WS_SAMPLE_FLOAT64,
+	WS_SAMPLE_NO_VALUE, /* its one byte is an enum wsn_counter_sample */
+};
+
+/* A sample of an NVTX counter. Followed by the bytes, padded to 8. */
+struct ws_rec_sample {
+	struct ws_rec_head head;
+	uint32_t counter; /* id of its WS_DEF_COUNTER */
+	uint32_t bytes;
+};
+
 /* --- definition log --- */
 
 enum ws_def_type {
@@ -212,6 +227,7 @@ enum ws_def_type {
 	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
 	WS_DEF_OP,          /* struct ws_def_op, name, its inputs */
 	WS_DEF_DEVICE,      /* struct ws_def_device, name */
+	WS_DEF_COUNTER,     /* struct ws_def_counter, names */
 	WS_DEF_OF_PARENT,   /* copied from the parent process: a definition of the parent only */
 };
 
@@ -276,6 +292,21 @@ struct ws_def_name {
 	uint32_t offset, size;
 };
 
+/* Scopes and counters that the tool numbers have ids of 2^32 and above. */
+#define WS_SCOPE_PATH (UINT64_C(1) << 32)
+
+/* What the program says of the values of a counter or field. */
+struct ws_def_semantics {
+	uint64_t flags; /* enum wsn_counter_flag */
+	uint64_t unit_numerator, unit_denominator;
+	int64_t limit_type; /* enum wsn_counter_limit */
+	uint64_t minimum, maximum;
+	uint64_t time_type; /* enum wsn_timestamp_type; of a field: it is a time */
+	uint64_t scope; /* of NVTX, or WS_SCOPE_PATH + id of a WS_DEF_STRING with its path; 0: none
+	                 */
+	struct ws_def_name unit;
+};
+
 struct ws_def_schema {
 	uint64_t program_id; /* the program's id; 0: the id is ours */
 	uint64_t type;       /* enum wsn_schema_type */
@@ -291,7 +322,8 @@ struct ws_def_field {
 	uint64_t type;  /* entry type, or the id of a schema or enum in this trace */
 	uint64_t offset;
 	uint64_t array_length;
-	struct ws_def_name name;
+	struct ws_def_name name, description;
+	struct ws_def_semantics semantics;
 };
 
 struct ws_def_enum {
@@ -306,6 +338,19 @@ struct ws_def_enum {
 struct ws_def_enum_entry {
 	int64_t value;
 	struct ws_def_name name;
+};
+
+/* A counter, or a group of them. */
+struct ws_def_counter {
+	uint64_t schema;    /* as in the trace, or NVTX entry type */
+	uint32_t size;      /* bytes of a sample; 0: unknown */
+	uint32_t time_at;   /* offset of the time in a sample, plus 1; 0: it has none */
+	uint64_t time_type; /* enum wsn_timestamp_type of that time, or of the times beside a batch
+	                     */
+	uint32_t domain;
+	uint32_t reserved;
+	struct ws_def_name name, description;
+	struct ws_def_semantics semantics; /* of all its fields, unless they have their own */
 };
 
 /*

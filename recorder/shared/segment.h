@@ -265,7 +265,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 19
+#define WS_SEG_VERSION 20
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536

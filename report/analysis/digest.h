@@ -196,6 +196,9 @@ struct ws_relations {
 	size_t nrange_energy;
 	struct ws_clock_row *clocks;
 	size_t nclocks;
+	struct ws_counter_sums *counters; /* analysis/counters.c; NULL: not computed */
+	struct ws_counter_times *counter_times;
+	size_t ncounter_times;
 	struct ws_stat step_total; /* of the windows of steps */
 	bool has_step_total;
 	struct ws_arena arena;

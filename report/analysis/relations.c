@@ -6,6 +6,7 @@
 
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
+#include "report/analysis/counters.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
@@ -795,6 +796,9 @@ static const struct {
          "power and clocks of a GPU at one time, at most 200",
          WS_DIGEST_ROWS,
          {0}},
+        {&ws_relation_counter, "a counter of the program, such as NVTX has", WS_DIGEST_ROWS, {0}},
+        {&ws_relation_counter_sample, "a sample of a counter", WS_DIGEST_ROWS, {0}},
+        {&ws_relation_counter_time, "a counter at one time, at most 200", WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
 

@@ -556,6 +556,8 @@ static void on_collective(void *ctx, const void *row)
 	        .sequence = r->sequence,
 	        .bytes = -1,
 	        .merged = WS_NONE,
+	        .of_host = !r->correlation && !r->external_id,
+	        .time_ns = r->time_ns,
 	};
 	if (r->correlation) {
 		ws_idmap_put(t->by_correlation, r->correlation, at);

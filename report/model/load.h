@@ -159,6 +159,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 /* Copies, fills, graph launches, memory, overhead. */
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
+enum ws_status ws_load_counters(struct ws_loader *l, struct ws_err *err);
 /* Nodes of CUDA graphs, without ranges and operations. */
 enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err);
 /* The node with this id at a launch: the last that was made or updated until then, else the first;

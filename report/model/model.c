@@ -21,6 +21,7 @@ void ws_model_free(struct ws_model *m)
 	ws_resources_free(&m->resources);
 	free(m->devices);
 	free(m->threads);
+	free(m->counters);
 	free(m->pids);
 	ws_peaks_free(m->peaks);
 	free(m->ranges.paths);

@@ -359,6 +359,24 @@ struct ws_device {
 	bool is_amd;
 };
 
+/* A counter of the program (NVTX). Names are texts; 0: none. */
+struct ws_counter {
+	uint32_t domain, group, name, description, scope, unit;
+	uint8_t change;                    /* enum ws_counter_change */
+	double scale;                      /* from what was sampled to the unit */
+	double lower_limit, upper_limit;   /* in the unit; NaN: none */
+	struct ws_counter_sample *samples; /* by time */
+	size_t n;
+};
+
+struct ws_counter_sample {
+	int64_t time_ns;
+	double value;     /* in the unit; NaN: there was none */
+	uint32_t counter; /* its index */
+	uint32_t thread;  /* WS_NONE: unknown */
+	uint32_t form;    /* enum ws_counter_form */
+};
+
 struct ws_thread {
 	uint64_t pid, tid;
 	uint32_t name;    /* text; 0 = none */
@@ -470,6 +488,8 @@ struct ws_collective {
 	int64_t sequence; /* in its group, the same on all ranks; -1 = not recorded */
 	int64_t bytes;    /* of the whole message, by a library's payload; -1 = see the elements */
 	uint32_t merged;  /* calls of its name and group in one launch; WS_NONE = not needed yet */
+	bool of_host;     /* no device work is known of it: it begins at time_ns on the host */
+	int64_t time_ns;
 };
 
 /* One allocation or release, in order of time. */
@@ -642,6 +662,10 @@ struct ws_model {
 	size_t nswitches;
 	struct ws_row_gpu_sample *gpu_samples; /* device: its index; by device, then time */
 	size_t ngpu_samples;
+	struct ws_counter *counters; /* in the order of their registration */
+	size_t ncounters;
+	struct ws_counter_sample *counter_samples; /* by counter, then time */
+	size_t ncounter_samples;
 	/* windows of a program that was switched on and off (record --standby), ascending; n 0: all
 	 * of it was recorded */
 	struct ws_span *recorded;

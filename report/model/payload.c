@@ -1,52 +1,13 @@
 #include "report/model/payload.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
+#include "formats/schema/nvtx_number.h"
 #include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/payloads.def"
 #include "report/records/records.h"
-
-/*
- * Predefined NVTX entry types that hold whole numbers, with their size on the
- * recording machine (64-bit Linux). Source: NVTX 3, nvToolsExtPayload.h.
- * type, bytes, signed
- */
-#define NUMBER_TYPES(X)                \
-	X(1, 1, 1) /* char */          \
-	X(2, 1, 0) /* unsigned char */ \
-	X(3, 2, 1) /* short */         \
-	X(4, 2, 0)                     \
-	X(5, 4, 1) /* int */           \
-	X(6, 4, 0)                     \
-	X(7, 8, 1) /* long */          \
-	X(8, 8, 0)                     \
-	X(9, 8, 1) /* long long */     \
-	X(10, 8, 0)                    \
-	X(11, 1, 1) /* int8_t */       \
-	X(12, 1, 0)                    \
-	X(13, 2, 1) /* int16_t */      \
-	X(14, 2, 0)                    \
-	X(15, 4, 1) /* int32_t */      \
-	X(16, 4, 0)                    \
-	X(17, 8, 1) /* int64_t */      \
-	X(18, 8, 0)                    \
-	X(22, 8, 0) /* size_t */       \
-	X(23, 8, 0) /* an address */   \
-	X(24, 4, 0) /* wchar_t */      \
-	X(25, 1, 0) /* char8_t */      \
-	X(26, 2, 0)                    \
-	X(27, 4, 0)                    \
-	X(32, 1, 0) /* byte */         \
-	X(68, 4, 0) /* category */     \
-	X(69, 4, 0) /* colour */       \
-	X(70, 8, 0) /* scope */        \
-	X(71, 4, 0) /* process id */   \
-	X(72, 8, 0)                    \
-	X(73, 4, 0) /* thread id */    \
-	X(74, 8, 0)
 
 /* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
 #define FIELD_OUTSIDE    (1u << 1 | 1u << 2 | 1u << 3)
@@ -54,53 +15,15 @@
 #define FIELD_FIXED_SIZE (1u << 4)
 #define FIELD_NOT_PLAIN  (FIELD_OUTSIDE | FIELD_ARRAY)
 
-struct number_type {
-	uint8_t type, bytes, is_signed;
-};
-
-/* NULL: not one of whole numbers. */
-static const struct number_type *number_type(uint64_t type)
-{
-	static const struct number_type numbers[] = {NUMBER_TYPES(WS_LIST_ROW)};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (numbers[i].type == type)
-			return &numbers[i];
-	return NULL;
-}
-
-/* The bits of a whole number, with its sign extended. False if p[0..len) is too short. */
-static bool number_bits(const struct number_type *n, const uint8_t *p, size_t len, uint64_t *out)
-{
-	const unsigned bits = n->bytes * 8u;
-
-	if (len < n->bytes)
-		return false;
-	*out = 0;
-	memcpy(out, p, n->bytes);
-	if (n->is_signed && bits < 64 && *out >> (bits - 1))
-		*out |= ~(uint64_t)0 << bits;
-	return true;
-}
-
 bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
 {
-	const struct number_type *n = number_type(type);
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(type);
 	uint64_t value;
 
-	if (!n || !number_bits(n, p, len, &value) || (!n->is_signed && value > INT64_MAX))
+	if (!n || !ws_nvtx_integer_bits(n, p, len, &value) || (!n->is_signed && value > INT64_MAX))
 		return 0;
 	*out = (int64_t)value;
 	return 1;
-}
-
-/* An enumeration is stored as a whole number of its size: uint8_t … uint64_t. 0: of no such size.
- */
-static uint64_t type_of_enum(uint64_t size)
-{
-	static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
-
-	return size < sizeof(by_size) ? by_size[size] : 0;
 }
 
 /* The fields that make an operation: FIELD_NAME, name of the field */
@@ -175,23 +98,23 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 
 /* The bits of the number in field row `f` of the payload, e.g. those of a hash, and its type; NULL
  * if f is WS_NONE or no number, or if the payload ends before it. */
-static const struct number_type *field_bits(const struct decoder *d, uint32_t f,
-                                            struct ws_bytes payload, uint64_t *out)
+static const struct ws_nvtx_integer *field_bits(const struct decoder *d, uint32_t f,
+                                                struct ws_bytes payload, uint64_t *out)
 {
 	if (f == WS_NONE)
 		return NULL;
 	const uint64_t offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
 	const uint64_t type = ws_value(d->in->field, WS_COL_payload_field_type, f);
 	const uint32_t of_enum = ws_idmap_get(&d->enum_of, type);
-	const struct number_type *n = number_type(
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(
 	        of_enum == WS_NONE
 	                ? type
-	                : type_of_enum(ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes,
-	                                        of_enum)));
+	                : ws_nvtx_type_of_enum(ws_value(d->in->enumeration,
+	                                                WS_COL_payload_enum_size_bytes, of_enum)));
 
 	return n && offset < payload.len &&
-	                       number_bits(n, (const uint8_t *)payload.ptr + offset,
-	                                   payload.len - offset, out)
+	                       ws_nvtx_integer_bits(n, (const uint8_t *)payload.ptr + offset,
+	                                            payload.len - offset, out)
 	               ? n
 	               : NULL;
 }
@@ -200,7 +123,7 @@ static const struct number_type *field_bits(const struct decoder *d, uint32_t f,
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
 	uint64_t bits;
-	const struct number_type *n = field_bits(d, f, payload, &bits);
+	const struct ws_nvtx_integer *n = field_bits(d, f, payload, &bits);
 
 	if (!n || (!n->is_signed && bits > INT64_MAX))
 		return false;
@@ -491,36 +414,15 @@ static void add_problem(struct ws_payloads *p, const char *path, const char *pro
 		v->problem = problem;
 }
 
-/* A half-precision or brain float as a double. */
-static double half_of(uint16_t bits, bool is_brain)
-{
-	const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-	float value;
-
-	if (is_brain) {
-		const uint32_t wide = (uint32_t)bits << 16;
-
-		memcpy(&value, &wide, sizeof(value));
-		return (double)value;
-	}
-	const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-	                    : exponent     ? ldexp(1024 + fraction, (int)exponent - 25)
-	                                   : ldexp(fraction, -24);
-
-	return bits >> 15 ? -size : size;
-}
-
 /* Bytes of a value of this type; 0: not a type with a size. */
 static uint64_t size_of_type(const struct ws_payloads *p, uint64_t type)
 {
-	static const uint8_t reals[53] = {
-	        [19] = 4, [20] = 8, [42] = 2, [43] = 4, [44] = 8, [50] = 2, [52] = 4};
-	const struct number_type *n = number_type(type);
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(type);
 	const struct ws_row_payload_enum *of_enum = ws_records_find(&p->enums, type);
 	const struct ws_row_payload_schema *schema = ws_records_find(&p->schemas, type);
 
 	return n                          ? n->bytes
-	       : type < sizeof(reals)     ? reals[type]
+	       : ws_nvtx_real_size(type)  ? ws_nvtx_real_size(type)
 	       : type >= 75 && type <= 80 ? 8
 	       : of_enum                  ? of_enum->size_bytes
 	       : schema                   ? schema->size_bytes
@@ -538,12 +440,12 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 	const uint8_t *bytes = p->bytes.ptr;
 	const uint64_t left = at < p->bytes.len ? p->bytes.len - at : 0;
 	const uint64_t size = size_of_type(p, type);
-	const struct number_type *n = number_type(type);
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(type);
 	struct ws_payload_value *v;
 	uint64_t bits = 0;
 
 	if (!n && is_enum_type)
-		n = number_type(type_of_enum(size));
+		n = ws_nvtx_integer(ws_nvtx_type_of_enum(size));
 	else if (!n && ws_records_find(&p->schemas, type)) {
 		add_fields(p, type, at, path, depth + 1);
 		return;
@@ -556,7 +458,7 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 	} else if (left < size) {
 		v->problem = "the payload ends before it";
 	} else if (n) {
-		(void)number_bits(n, bytes + at, left, &bits);
+		(void)ws_nvtx_integer_bits(n, bytes + at, left, &bits);
 		v->number =
 		        n->is_signed || bits <= INT64_MAX ? WS_PAYLOAD_INT : WS_PAYLOAD_NO_NUMBER;
 		v->i = (int64_t)bits;
@@ -582,16 +484,8 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 			        (struct ws_bytes){bytes + bits, strnlen((const char *)bytes + bits,
 			                                                p->bytes.len - bits)};
 	} else {
-		float single;
-
-		memcpy(&bits, bytes + at, size);
-		memcpy(&single, &bits, sizeof(single));
 		v->number = WS_PAYLOAD_REAL;
-		v->r = (double)single;
-		if (size == 2)
-			v->r = half_of((uint16_t)bits, type == 50);
-		else if (size == 8)
-			memcpy(&v->r, &bits, sizeof(v->r));
+		v->r = ws_nvtx_real(type, bytes + at);
 		v->text = ws_bytes_of(ws_arena_format(&p->arena, "%.17g", v->r));
 	}
 }

@@ -87,6 +87,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
 	WS_FORWARD(ws_load_work(&p->l, err));
 	WS_FORWARD(ws_load_memory(&p->l, err));
+	WS_FORWARD(ws_load_counters(&p->l, err));
 	WS_FORWARD(ws_load_graph_nodes(&p->l, err));
 	ws_pass_find_captures(p);
 	WS_FORWARD(ws_load_calibration(&p->l, err));

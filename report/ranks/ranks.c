@@ -166,6 +166,8 @@ struct ws_ranks {
 	struct ws_arena arena;
 };
 
+struct host_call;
+
 struct reader {
 	struct ws_ranks *r;
 	struct ws_rank *rank;
@@ -175,6 +177,8 @@ struct reader {
 	const struct ws_windows *windows;
 	struct ws_spans busy, compute, comm;
 	struct ws_spans worked; /* device work of any kind */
+	struct host_call *host; /* if no kernel communicates: those of the host, by begin */
+	size_t nhost;
 };
 
 /* --- recognising collectives ---------------------------------------------------------------- */
@@ -250,36 +254,73 @@ static uint32_t collective_around(const struct ws_model *m, const struct ws_join
 	return WS_TEXT_EMPTY;
 }
 
-static void add_collective_call(struct reader *c, const struct ws_joined_kernel *k,
-                                const struct ws_collective *known)
+/* Adds a call with its rank, times and launch. step: WS_NONE: the one during which it began. name:
+ * of one of which nothing else is known. */
+static void add_call(struct reader *c, struct ws_rank_call call, uint32_t step,
+                     const struct ws_collective *known, struct ws_bytes name)
 {
 	const struct ws_model *m = c->m;
 	struct ws_ranks *r = c->r;
-	struct ws_rank_call call = {
-	        .rank = (uint32_t)(r->n - 1),
-	        .step = WS_NONE,
-	        .start_ns = c->rank->base_ns + k->start_ns,
-	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
-	        .launch_ns = INT64_MIN,
-	        .idle_since_ns = INT64_MIN,
-	        .has_sequence = known && known->sequence >= 0,
-	        .kind.bytes = NAN,
-	};
-	const struct ws_joined_call *launch = ws_joined_rows_call(c->rows, k->call);
+	const int64_t start_ns = call.start_ns - c->rank->base_ns;
 
 	c->rank->comm_kernels++;
-	/* the step of the kernel, else the step during which it began */
-	for (uint32_t i = 0; i < c->rank->nsteps && k->step != WS_NONE && call.step == WS_NONE; i++)
-		if (c->windows->window[i].step == k->step)
+	call.rank = (uint32_t)(r->n - 1);
+	call.step = WS_NONE;
+	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE && call.step == WS_NONE; i++)
+		if (c->windows->window[i].step == step)
 			call.step = i;
 	for (uint32_t i = 0; i < c->rank->nsteps && call.step == WS_NONE; i++)
-		if (k->start_ns >= c->windows->window[i].start_ns &&
-		    k->start_ns < c->windows->window[i].end_ns)
+		if (start_ns >= c->windows->window[i].start_ns &&
+		    start_ns < c->windows->window[i].end_ns)
 			call.step = i;
 	if (call.step == WS_NONE) {
 		c->rank->noutside++;
 		return;
 	}
+	call.has_sequence = known && known->sequence >= 0;
+	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
+	call.kind.bytes = NAN;
+	if (known) {
+		call.kind.op = op_of(m->texts[known->name]);
+		call.kind.group_size = known->group_size;
+
+		const uint64_t elements =
+		        call.kind.op == WS_OP_ALL_GATHER ? known->out_elements : known->in_elements;
+
+		if (known->bytes >= 0)
+			call.kind.bytes = (double)known->bytes;
+		else if (elements || !known->of_host)
+			call.kind.bytes = element_bytes(m->texts[known->dtype]) * (double)elements;
+		call.kind.name = ws_texts_add(&r->texts, m->texts[known->name]);
+		call.kind.group = ws_texts_add(&r->texts, m->texts[known->group]);
+		call.kind.ranks = ws_texts_add(&r->texts, m->texts[known->ranks]);
+		call.kind.dtype = ws_texts_add(&r->texts, m->texts[known->dtype]);
+	} else {
+		call.kind.op = op_of(name);
+		call.kind.name = ws_texts_add(&r->texts, name);
+	}
+	r->no_groups |= !call.kind.group && !call.kind.ranks;
+	/* sizes and types may differ between ranks: they are not in the key */
+	call.key = ws_texts_add(&r->texts,
+	                        (struct ws_bytes){(uint32_t[]){call.kind.name, call.kind.group,
+	                                                       call.kind.ranks},
+	                                          3 * sizeof(uint32_t)});
+	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
+	r->calls[r->ncalls++] = call;
+}
+
+static void add_kernel_call(struct reader *c, const struct ws_joined_kernel *k)
+{
+	const struct ws_model *m = c->m;
+	const uint32_t around = collective_around(m, k);
+	const struct ws_joined_call *launch = ws_joined_rows_call(c->rows, k->call);
+	struct ws_rank_call call = {
+	        .start_ns = c->rank->base_ns + k->start_ns,
+	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
+	        .launch_ns = INT64_MIN,
+	        .idle_since_ns = INT64_MIN,
+	};
+
 	if (launch) {
 		const struct ws_span *span = c->worked.span;
 		size_t before;
@@ -292,38 +333,78 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 			                                    ? span[before - 1].end_ns
 			                                    : launch->start_ns);
 	}
-	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
-	if (known) {
-		call.kind.op = op_of(m->texts[known->name]);
-		call.kind.group_size = known->group_size;
-		call.kind.bytes = known->bytes >= 0
-		                          ? (double)known->bytes
-		                          : element_bytes(m->texts[known->dtype]) *
-		                                    (double)(call.kind.op == WS_OP_ALL_GATHER
-		                                                     ? known->out_elements
-		                                                     : known->in_elements);
-		call.kind.name = ws_texts_add(&r->texts, m->texts[known->name]);
-		call.kind.group = ws_texts_add(&r->texts, m->texts[known->group]);
-		call.kind.ranks = ws_texts_add(&r->texts, m->texts[known->ranks]);
-		call.kind.dtype = ws_texts_add(&r->texts, m->texts[known->dtype]);
-	} else {
-		const uint32_t around = collective_around(m, k);
-		const struct ws_bytes name =
-		        around != WS_TEXT_EMPTY
-		                ? m->texts[around]
-		                : ws_model_short_name(m, m->configs[k->kind->config].name);
+	add_call(c, call, k->step, ws_joined_collective(m, k),
+	         around != WS_TEXT_EMPTY
+	                 ? m->texts[around]
+	                 : ws_model_short_name(m, m->configs[k->kind->config].name));
+}
 
-		call.kind.op = op_of(name);
-		call.kind.name = ws_texts_add(&r->texts, name);
+/* --- collectives of the host: gloo --- */
+
+/* The range in which gloo runs a collective, on a thread of its own. */
+struct host_call {
+	int64_t start_ns, end_ns;
+	uint32_t name;  /* text */
+	uint32_t known; /* collective; WS_NONE: unknown */
+};
+
+static int by_call_time(const void *pa, const void *pb)
+{
+	const struct host_call *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/* Finds them in order. The program called for them in the same order, so the n-th range of an
+ * operation is that of its n-th call, if there are as many. */
+static void find_host_calls(struct reader *c)
+{
+	const struct ws_model *m = c->m;
+	size_t capacity = 0;
+
+	WS_EACH_RANGE(c->rows, i, range) {
+		const uint32_t name = m->ranges.paths[range->context->path].name;
+
+		if (range->is_open || !ws_bytes_begin(m->texts[name], "gloo:"))
+			continue;
+		WS_GROW(c->host, c->nhost + 1, capacity);
+		c->host[c->nhost++] =
+		        (struct host_call){range->start_ns, range->end_ns, name, WS_NONE};
 	}
-	r->no_groups |= !call.kind.group && !call.kind.ranks;
-	/* sizes and types may differ between ranks: they are not in the key */
-	call.key = ws_texts_add(&r->texts,
-	                        (struct ws_bytes){(uint32_t[]){call.kind.name, call.kind.group,
-	                                                       call.kind.ranks},
-	                                          3 * sizeof(uint32_t)});
-	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
-	r->calls[r->ncalls++] = call;
+	ws_sort(c->host, c->nhost, sizeof(*c->host), by_call_time);
+	for (int op = 0; op <= WS_OP_ASYMMETRIC; op++) {
+		struct host_call *called;
+		size_t ncalled = 0, nrun = 0, next = 0;
+
+		called = ws_xarray(m->ncollectives + 1, sizeof(*called));
+		for (uint32_t i = 0; i < m->ncollectives; i++)
+			if (m->collectives[i].of_host &&
+			    op_of(m->texts[m->collectives[i].name]) == (enum ws_collective_op)op)
+				called[ncalled++] =
+				        (struct host_call){.start_ns = m->collectives[i].time_ns,
+				                           .known = i};
+		ws_sort(called, ncalled, sizeof(*called), by_call_time);
+		for (size_t i = 0; i < c->nhost; i++)
+			nrun += op_of(m->texts[c->host[i].name]) == (enum ws_collective_op)op;
+		for (size_t i = 0; i < c->nhost && nrun == ncalled; i++)
+			if (op_of(m->texts[c->host[i].name]) == (enum ws_collective_op)op)
+				c->host[i].known = called[next++].known;
+		free(called);
+	}
+}
+
+static void add_host_call(struct reader *c, const struct host_call *h)
+{
+	const struct ws_rank_call call = {
+	        .start_ns = c->rank->base_ns + h->start_ns,
+	        .end_ns = c->rank->base_ns + h->end_ns,
+	        .launch_ns = INT64_MIN,
+	        .idle_since_ns = INT64_MIN,
+	};
+
+	add_call(c, call, WS_NONE, h->known == WS_NONE ? NULL : &c->m->collectives[h->known],
+	         c->m->texts[h->name]);
 }
 
 /* --- time -------------------------------------------------------------------------------- */
@@ -375,6 +456,12 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 			continue;
 		ws_spans_add(&c.busy, w->start_ns, w->start_ns + w->dur_ns);
 		ws_spans_add(&c.compute, w->start_ns, w->start_ns + w->dur_ns);
+	}
+	if (!c.comm.n)
+		find_host_calls(&c);
+	for (size_t i = 0; i < c.nhost; i++) {
+		ws_spans_add(&c.busy, c.host[i].start_ns, c.host[i].end_ns);
+		ws_spans_add(&c.comm, c.host[i].start_ns, c.host[i].end_ns);
 	}
 	ws_spans_merge(&c.busy);
 	ws_spans_merge(&c.worked);
@@ -428,8 +515,11 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 		if (!i && device != WS_NONE)
 			rank->device = ws_texts_add(&r->texts, m->texts[m->devices[device].name]);
 		if (k->kind->class == WS_TEXT_COMM && k->kind->timed)
-			add_collective_call(&c, k, ws_joined_collective(m, k));
+			add_kernel_call(&c, k);
 	}
+	for (size_t i = 0; i < c.nhost; i++)
+		add_host_call(&c, &c.host[i]);
+	free(c.host);
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.worked);

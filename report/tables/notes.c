@@ -253,3 +253,24 @@ void ws_tab_gpu_samples(const struct ws_table_context *tab, struct ws_table *t)
 		              ws_say_number(tab->temp, (double)n),
 		              ws_say_number(tab->temp, (double)t->nrows));
 }
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+void ws_tab_counters(const struct ws_table_context *tab, struct ws_table *t)
+{
+	if (!tab->m->ncounters)
+		ws_table_set_not_recorded(t, "The program has no NVTX counters.");
+}
+
+void ws_tab_counter_samples(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const size_t n = tab->m->ncounter_samples;
+
+	ws_tab_counters(tab, t);
+	if (n > t->nrows)
+		ws_table_note(t,
+		              "%s samples in %s rows. `warpsheet query TRACE \"SELECT * FROM "
+		              "counter_sample\"` has all.",
+		              ws_say_number(tab->temp, (double)n),
+		              ws_say_number(tab->temp, (double)t->nrows));
+}

@@ -3,6 +3,7 @@
  * timeline as a JSON file.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1052,6 +1053,63 @@ static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, ui
 
 /* --- counters -------------------------------------------------------------------------------- */
 
+/* --- of the program --- */
+
+static void put_counters(struct ws_chrome *ch)
+{
+	struct ws_buf name = {0}, unit = {0};
+	struct ws_map last = {0}; /* series -> its row with a value before */
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
+		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
+		const struct ws_row_counter_series *s =
+		        ws_records_find(&ch->kind[WS_KIND_COUNTER_SERIES], r->series);
+		const struct ws_row_thread *thread =
+		        ws_records_find(&ch->kind[WS_KIND_THREAD], r->thread);
+		const int64_t time_ns = r->time_ns;
+		uint64_t pid = ws_chrome_device(r->device);
+		double value;
+
+		if (!s) {
+			ch->form->counter(ch, pid, ws_chrome_text(ch, r->name), time_ns, "value",
+			                  r->value, 0);
+			continue;
+		}
+		if (r->form == WS_COUNTER_UNCHANGED && ws_map_get(&last, r->series))
+			r = WS_CHROME_ROW(ch, COUNTER, counter, *ws_map_get(&last, r->series));
+		else
+			ws_map_put(&last, r->series, i);
+		value = r->form == WS_COUNTER_WHOLE  ? (double)r->value
+		        : r->form == WS_COUNTER_REAL ? r->real
+		                                     : NAN;
+		if (!isfinite(value) || !s->unit_denominator)
+			continue;
+		value *= (double)s->unit_numerator / (double)s->unit_denominator;
+		if (thread)
+			ws_chrome_process(ch, thread->pid, &pid);
+		const struct ws_bytes parts[] = {ws_chrome_text(ch, s->domain), ws_bytes_of(":"),
+		                                 ws_chrome_text(ch, s->group), ws_bytes_of("."),
+		                                 ws_chrome_text(ch, s->name)};
+		name.len = unit.len = 0;
+		for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
+			if (k % 2 == 0 || parts[k - 1].len) /* a separator only behind a name */
+				ws_buf_put(&name, parts[k].ptr, parts[k].len);
+		ws_buf_put(&unit, ws_chrome_text(ch, s->unit).ptr, ws_chrome_text(ch, s->unit).len);
+		ws_buf_put(&unit, "value", unit.len ? 0 : 5);
+		ws_buf_put(&unit, "", 1);
+		if (r->form == WS_COUNTER_WHOLE && s->unit_numerator == s->unit_denominator)
+			ch->form->counter(ch, pid, (struct ws_bytes){name.data, name.len}, time_ns,
+			                  (const char *)unit.data, r->value, 0);
+		else
+			ch->form->counter(ch, pid, (struct ws_bytes){name.data, name.len}, time_ns,
+			                  (const char *)unit.data, ws_chrome_bits(value),
+			                  WS_CHROME_REAL);
+	}
+	ws_buf_free(&name);
+	ws_buf_free(&unit);
+	ws_map_free(&last);
+}
+
 /* --- memory --- */
 
 static bool is_on_device(uint64_t memory_kind)
@@ -1356,7 +1414,9 @@ static void json_counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes nam
 	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
 	ws_json_object_begin(ws_json_key(&ch->j, "args"));
 	ws_json_key(&ch->j, unit);
-	if (digits)
+	if (digits == WS_CHROME_REAL)
+		ws_json_f64(&ch->j, ws_chrome_real(value));
+	else if (digits)
 		ws_json_decimal(&ch->j, value, digits);
 	else
 		ws_json_i64(&ch->j, value);
@@ -1609,10 +1669,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 			ch->form->link(ch, id, from, r->from_ns, 1);
 			ch->form->link(ch, id, to, r->to_ns, 0);
 		}
-		WS_CHROME_EACH(ch, COUNTER, counter, r)
-			ch->form->counter(ch, ws_chrome_device(r->device),
-			                  ws_chrome_text(ch, r->name), r->time_ns, "value",
-			                  r->value, 0);
+		put_counters(ch);
 		WS_CHROME_EACH(ch, GPU_SAMPLE, gpu_sample, r) {
 			const struct {
 				const char *name, *unit;
@@ -1651,7 +1708,7 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
 	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
 	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
-	                                           WS_KIND_PROCESS};
+	                                           WS_KIND_PROCESS,       WS_KIND_COUNTER_SERIES};
 	static const enum ws_kind rows[] = {
 	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,     WS_KIND_MEMCPY,        WS_KIND_MEMSET,
 	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,       WS_KIND_GPU_RANGE,     WS_KIND_API,

@@ -1,6 +1,9 @@
 /* Private declarations of the timeline's writer. */
 #pragma once
 
+#include <limits.h>
+#include <string.h>
+
 #include "formats/base/memory.h"
 #include "formats/text/json_writer.h"
 #include "report/export/exporter.h"
@@ -69,6 +72,23 @@ struct ws_chrome_value {
 	};
 };
 
+/* A value that is no whole number, as the form's counter() takes it. */
+#define WS_CHROME_REAL UINT_MAX
+static inline int64_t ws_chrome_bits(double real)
+{
+	int64_t bits;
+
+	memcpy(&bits, &real, sizeof(bits));
+	return bits;
+}
+static inline double ws_chrome_real(int64_t bits)
+{
+	double real;
+
+	memcpy(&real, &bits, sizeof(real));
+	return real;
+}
+
 struct ws_chrome;
 
 /* The output form of a timeline: JSON (chrome.c) or Perfetto's protobuf (perfetto.c). */
@@ -97,7 +117,7 @@ struct ws_chrome_form {
 	/* from an operation to its backward pass, at the start of a slice of the track */
 	void (*link)(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
 	             int64_t time_ns, int begins);
-	/* value / 10^digits */
+	/* value / 10^digits; digits WS_CHROME_REAL: the double with these bits */
 	void (*counter)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
 	                const char *unit, int64_t value, unsigned digits);
 };

@@ -345,9 +345,11 @@ static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, in
 		end_track(p);
 	}
 	begin_event(ch, TYPE_COUNTER, counter_uuid(id), time_ns);
-	for (unsigned i = 0; i < digits; i++)
+	for (unsigned i = 0; i < digits && digits != WS_CHROME_REAL; i++)
 		scale *= 10;
-	if (digits)
+	if (digits == WS_CHROME_REAL)
+		real(&p->event, EVENT_COUNTER_REAL, ws_chrome_real(value));
+	else if (digits)
 		real(&p->event, EVENT_COUNTER_REAL, (double)value / scale);
 	else
 		u64(&p->event, EVENT_COUNTER, (uint64_t)value);

@@ -420,7 +420,7 @@ struct source {
 
 struct kind_export {
 	const struct ws_parquet_export *x;
-	struct ws_records threads, op_configs;
+	struct ws_records threads, op_configs, series;
 	const struct ws_kind_def *def;
 	struct ws_parquet_table *out;
 	struct ws_parquet_field fields[WS_PARQUET_MAX_FIELDS];
@@ -536,6 +536,8 @@ static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *e
 	status = ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
 	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,
 	                                   WS_COL_op_config_id, err));
+	WS_THEN(status, ws_records_load_by(&k->series, x->r, WS_KIND_COUNTER_SERIES,
+	                                   WS_COL_counter_series_id, err));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++) {
 		const struct ws_kind_def *def = k->def = ws_schema_kind(kinds[i]);
 
@@ -548,6 +550,8 @@ static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *e
 				add_columns_of(k, &k->threads, ref.target, &def->columns[j]);
 			else if (ref.target == WS_KIND_OP_CONFIG)
 				add_columns_of(k, &k->op_configs, ref.target, &def->columns[j]);
+			else if (ref.target == WS_KIND_COUNTER_SERIES)
+				add_columns_of(k, &k->series, ref.target, &def->columns[j]);
 			else
 				add_column(k, (struct source){.def = &def->columns[j]});
 		}
@@ -556,6 +560,7 @@ static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *e
 	}
 	ws_records_free(&k->threads);
 	ws_records_free(&k->op_configs);
+	ws_records_free(&k->series);
 	free(k);
 	return status;
 }

@@ -11,7 +11,7 @@ static const char *const not_on_paper[] = {
         "critical-path", "idle-gaps",      "steps",           "step-split",    "memory",
         "api-summary",   "ranges",         "kernel-launches", "range-kernels", "gpu",
         "execution",     "launch-latency", "memory-time",     "memory-size",   "losses",
-        "method",        "gpu-samples",
+        "method",        "gpu-samples",    "counter-samples",
 };
 
 /* Maximum number of printed rows of a table: one page. */

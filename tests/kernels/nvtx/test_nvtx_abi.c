@@ -25,6 +25,9 @@ Test(nvtx_abi, agrees_with_the_headers_of_nvtx)
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtMem.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
+#include <nvtx3/nvToolsExtSemanticsScope.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
 #include <nvtx3/nvToolsExtSync.h>
 
 #define SAME(ours, theirs)                                                                        \
@@ -96,6 +99,25 @@ Test(nvtx_abi, structs_of_counters_memory_scopes_and_clocks_have_the_layout_of_n
 	SAME(WSN_EXT_COUNTERS_COMPAT, NVTX_EXT_COUNTERS_COMPATID);
 	SAME_SIZE(struct wsn_counter_attr, nvtxCounterAttr_t);
 	SAME_MEMBER(struct wsn_counter_attr, counter_id, nvtxCounterAttr_t, counterId);
+	SAME_SIZE(struct wsn_counter_batch, nvtxCounterBatch_t);
+	SAME_MEMBER(struct wsn_counter_batch, timestamps, nvtxCounterBatch_t, timestamps);
+	SAME(WSN_COUNTER_SAMPLE_UNCHANGED, NVTX_COUNTER_SAMPLE_UNCHANGED);
+	SAME_SIZE(struct wsn_semantics, nvtxSemanticsHeader_t);
+	SAME_MEMBER(struct wsn_semantics, id, nvtxSemanticsHeader_t, semanticId);
+	SAME(WSN_SEMANTICS_COUNTER, NVTX_SEMANTIC_ID_COUNTERS_V1);
+	SAME(WSN_SEMANTICS_SCOPE, NVTX_SEMANTIC_ID_SCOPE_V1);
+	SAME(WSN_SEMANTICS_TIME, NVTX_SEMANTIC_ID_TIME_V1);
+	SAME_SIZE(struct wsn_semantics_counter, nvtxSemanticsCounter_t);
+	SAME_MEMBER(struct wsn_semantics_counter, unit_denominator, nvtxSemanticsCounter_t,
+	            unitScaleDenominator);
+	SAME_MEMBER(struct wsn_semantics_counter, maximum, nvtxSemanticsCounter_t, max);
+	SAME_MEMBER(struct wsn_semantics_scope, scope_id, nvtxSemanticsScope_t, scopeId);
+	SAME_MEMBER(struct wsn_semantics_time, time_domain_id, nvtxSemanticsTime_t, timeDomainId);
+	SAME(WSN_COUNTER_NORMALIZE, NVTX_COUNTER_FLAG_NORMALIZE);
+	SAME(WSN_COUNTER_LIMIT_MAX, NVTX_COUNTER_FLAG_LIMIT_MAX);
+	SAME(WSN_COUNTER_DELTA_SINCE_START, NVTX_COUNTER_FLAG_VALUETYPE_DELTA_SINCE_START);
+	SAME(WSN_COUNTER_LIMIT_F64, NVTX_COUNTER_LIMIT_F64);
+	SAME(WSN_TIMESTAMP_BOOTTIME, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_BOOTTIME);
 	SAME_SIZE(struct wsn_scope_attr, nvtxScopeAttr_t);
 	SAME_MEMBER(struct wsn_scope_attr, scope_id, nvtxScopeAttr_t, scopeId);
 	SAME_SIZE(struct wsn_time_domain_attr, nvtxTimeDomainAttr_t);

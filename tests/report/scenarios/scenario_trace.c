@@ -154,8 +154,13 @@ static void set_column(struct scenario *s, const struct ws_column_def *c, void *
 	void *at = (char *)row + c->row_offset;
 	struct ws_bytes bytes = ws_bytes_of(value);
 	int64_t n = 0;
+	double real;
 
 	switch (c->type) {
+	case WS_TYPE_F64:
+		real = strtod(value, NULL);
+		memcpy(&n, &real, sizeof(n));
+		break;
 	case WS_TYPE_BLOB: /* 0x0c00… are bytes that a text cannot hold */
 		for (bytes.len = strncmp(value, "0x", 2) ? bytes.len : 0;
 		     !bytes.len && value[2 + 2 * n]; n++)

@@ -1,9 +1,8 @@
 /*
  * A program built with NVIDIA's own NVTX headers, as everybody else's programs are. With an
- * argument it also says what is no event: names, counters, memory, synchronization, clocks.
+ * argument it also says what is no event: names, memory, synchronization, clocks.
  */
 #include <nvtx3/nvToolsExt.h>
-#include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtMem.h>
@@ -53,25 +52,6 @@ static void say_names(nvtxDomainHandle_t domain)
 	attr.messageType = NVTX_MESSAGE_TYPE_ASCII;
 	attr.message.ascii = "lock";
 	nvtxDomainResourceDestroy(nvtxDomainResourceCreate(domain, &attr));
-}
-
-static void say_counters(nvtxDomainHandle_t domain)
-{
-	nvtxCounterAttr_t attr = {0};
-	nvtxCounterBatch_t batch = {0};
-	uint64_t id;
-
-	attr.structSize = sizeof(attr);
-	attr.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
-	attr.name = "counter";
-	id = nvtxCounterRegister(domain, &attr);
-	for (int i = 0; i < 100; i++) {
-		nvtxCounterSampleInt64(domain, id, i);
-		nvtxCounterSampleFloat64(domain, id, i);
-		nvtxCounterSample(domain, id, &i, sizeof(i));
-	}
-	nvtxCounterSampleNoValue(domain, id, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
-	nvtxCounterBatchSubmit(domain, &batch);
 }
 
 static void say_memory(nvtxDomainHandle_t domain)
@@ -134,7 +114,6 @@ int main(int argc, char **argv)
 	(void)argv;
 	if (argc > 1) {
 		say_names(domain);
-		say_counters(domain);
 		say_memory(domain);
 		say_the_rest(domain);
 	}

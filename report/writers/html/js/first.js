@@ -365,27 +365,29 @@ function addDurations(page, to) {
 }
 // Lines over time: of each its rows in order of time, a column, its style and words. Nothing where there is too little to draw.
 function overTime(lines, time, unitName, words) {
-  const rows = lines.flatMap(l => l.rows), most = Math.max(...lines.flatMap(l => l.rows.map(r => r[l.column] || 0))), from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
-  if (rows.length < 3 || !(most > 0) || !(till > from)) return null;
-  const [by, unit] = scaleOf(unitName, [most]), wide = isNarrow() ? 340 : 560, high = 200, left = unit.length > 2 ? 72 : 56, bottom = 26, top = 14, [tick, ticks] = ticksOf(most / by);
-  const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - v / (ticks * tick * by) * (high - bottom - top);
-  const greatest = `at most ${shown(most, by)} ${unit}`, svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${words}: ${greatest}` });
-  for (let i = 0; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks ? " " + unit : ""}`));
+  const rows = lines.flatMap(l => l.rows), values = lines.flatMap(l => l.rows.map(r => r[l.column] || 0)), most = Math.max(...values), least = Math.min(0, ...values);
+  const from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
+  if (rows.length < 3 || !(most > least) || !(till > from)) return null;
+  const [by, unit] = scaleOf(unitName, [most, least]), wide = isNarrow() ? 340 : 560, high = 200, left = unit.length > 2 ? 72 : 56, bottom = 26, top = 14, [tick, all] = ticksOf((most - least) / by);
+  const low = Math.floor(least / by / tick), ticks = least < 0 ? Math.ceil(most / by / tick) : all;
+  const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - (v / (tick * by) - low) / (ticks - low) * (high - bottom - top);
+  const greatest = `at most ${shown(most, by)}${unit && " " + unit}`, svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${words}: ${greatest}` });
+  for (let i = low; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks && unit ? " " + unit : ""}`));
   for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
   for (const l of lines) {
     const path = l.rows.map((r, i) => `${i ? `H${px(r[time])}V` : `M${px(r[time])},`}${py(r[l.column])}`).join("") + `H${px(till)}`;
-    const e = draw("path", { d: path, class: l.style }, tip(`${l.words}: at most ${shown(Math.max(...l.rows.map(r => r[l.column])), by)} ${unit}`));
+    const e = draw("path", { d: path, class: l.style }, tip(`${l.words}: at most ${shown(Math.max(...l.rows.map(r => r[l.column])), by)}${unit && " " + unit}`));
     e.style.stroke = colour(l.paint);
     svg.append(e);
   }
   return [svg, greatest];
 }
-// Its rows that pass by device: a line for each column, with a value.
-function linesOf(table, columns, passes) {
-  const [device, time] = ["device", "time_ns"].map(id => at(table, id)), rows = table.rows.filter(passes), devices = [...new Set(rows.map(r => r[device]))];
-  const lines = devices.flatMap((d, k) => columns.map(([id, style, words]) => ({ column: at(table, id), style, paint: k, words: `${words}${devices.length > 1 ? `, device ${d}` : ""}`,
+// Its rows that pass by device, or by another column: a line for each column, with a value.
+function linesOf(table, columns, passes, by = "device", nameOf = d => `device ${d}`) {
+  const [device, time] = [by, "time_ns"].map(id => at(table, id)), rows = table.rows.filter(passes), devices = [...new Set(rows.map(r => r[device]))];
+  const lines = devices.flatMap((d, k) => columns.map(([id, style, words]) => ({ column: at(table, id), style, paint: k, words: `${words}${devices.length > 1 ? `, ${nameOf(d)}` : ""}`,
     rows: rows.filter(r => r[device] === d && r[at(table, id)] !== null).sort((a, b) => a[time] - b[time]) }))).filter(l => l.rows.length);
-  return [lines, time, devices.length > 1 ? legend(devices.map(d => ({ id: "", name: `device ${d}` }))) : ""];
+  return [lines, time, devices.length > 1 ? legend(devices.map(d => ({ id: "", name: nameOf(d) }))) : ""];
 }
 // Memory of devices over time: in use, and held by the allocator.
 function addMemory(to) {
@@ -402,6 +404,18 @@ function addClocks(to) {
   for (const [id, unit, title] of [["power_w", "W", "Power over time"], ["sm_mhz", "MHz", "SM clock over time"]]) {
     const [lines, time, names] = linesOf(table, [[id, "used", title]], () => true), picture = overTime(lines, time, unit, title);
     if (picture) to.append(card(`${id}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
+  }
+}
+// Counters of the program over time: a picture of each, or of the fields of a group that have one unit. The first eight.
+function addCounters(to) {
+  const table = report.tables["counter-samples"];
+  if (!table) return;
+  const [number, name, group, domain, unit] = ["counter", "name", "of_group", "domain", "unit"].map(id => at(table, id)), pictureOf = r => [r[domain], r[group] || r[number], r[unit]].join("\n");
+  for (const of of [...new Set(table.rows.map(pictureOf))].slice(0, 8)) {
+    const first = table.rows.find(r => pictureOf(r) === of), title = `${first[group] || first[name]} over time`;
+    const [lines, time, names] = linesOf(table, [["value", "used", title]], r => pictureOf(r) === of, "counter", n => table.rows.find(r => r[number] === n)[name]);
+    const picture = overTime(lines, time, first[unit] || "", title);
+    if (picture) to.append(card(`counter-${first[number]}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
   }
 }
 
@@ -421,6 +435,7 @@ function addFirstScreen(page, to) {
   addDurations(page, more);
   addMemory(more);
   addClocks(more);
+  addCounters(more);
   to.append(more);
   return timeline;
 }

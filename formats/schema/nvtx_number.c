@@ -1,0 +1,121 @@
+#include "formats/schema/nvtx_number.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * Predefined NVTX entry types that hold whole numbers, with their size on the
+ * recording machine (64-bit Linux). Source: NVTX 3, nvToolsExtPayload.h.
+ * type, bytes, signed
+ */
+#define NUMBER_TYPES(X)                \
+	X(1, 1, 1) /* char */          \
+	X(2, 1, 0) /* unsigned char */ \
+	X(3, 2, 1) /* short */         \
+	X(4, 2, 0)                     \
+	X(5, 4, 1) /* int */           \
+	X(6, 4, 0)                     \
+	X(7, 8, 1) /* long */          \
+	X(8, 8, 0)                     \
+	X(9, 8, 1) /* long long */     \
+	X(10, 8, 0)                    \
+	X(11, 1, 1) /* int8_t */       \
+	X(12, 1, 0)                    \
+	X(13, 2, 1) /* int16_t */      \
+	X(14, 2, 0)                    \
+	X(15, 4, 1) /* int32_t */      \
+	X(16, 4, 0)                    \
+	X(17, 8, 1) /* int64_t */      \
+	X(18, 8, 0)                    \
+	X(22, 8, 0) /* size_t */       \
+	X(23, 8, 0) /* an address */   \
+	X(24, 4, 0) /* wchar_t */      \
+	X(25, 1, 0) /* char8_t */      \
+	X(26, 2, 0)                    \
+	X(27, 4, 0)                    \
+	X(32, 1, 0) /* byte */         \
+	X(68, 4, 0) /* category */     \
+	X(69, 4, 0) /* colour */       \
+	X(70, 8, 0) /* scope */        \
+	X(71, 4, 0) /* process id */   \
+	X(72, 8, 0)                    \
+	X(73, 4, 0) /* thread id */    \
+	X(74, 8, 0)
+
+#define ROW(...) {__VA_ARGS__},
+
+const struct ws_nvtx_integer *ws_nvtx_integer(uint64_t type)
+{
+	static const struct ws_nvtx_integer numbers[] = {NUMBER_TYPES(ROW)};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].type == type)
+			return &numbers[i];
+	return NULL;
+}
+
+bool ws_nvtx_integer_bits(const struct ws_nvtx_integer *n, const uint8_t *p, size_t len,
+                          uint64_t *out)
+{
+	const unsigned bits = n->bytes * 8u;
+
+	if (len < n->bytes)
+		return false;
+	*out = 0;
+	memcpy(out, p, n->bytes);
+	if (n->is_signed && bits < 64 && *out >> (bits - 1))
+		*out |= ~(uint64_t)0 << bits;
+	return true;
+}
+
+uint64_t ws_nvtx_type_of_enum(uint64_t size)
+{
+	static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
+
+	return size < sizeof(by_size) ? by_size[size] : 0;
+}
+
+/* A half-precision or brain float as a double. */
+static double half_of(uint16_t bits, bool is_brain)
+{
+	const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+	float value;
+
+	if (is_brain) {
+		const uint32_t wide = (uint32_t)bits << 16;
+
+		memcpy(&value, &wide, sizeof(value));
+		return (double)value;
+	}
+	const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+	                    : exponent     ? ldexp(1024 + fraction, (int)exponent - 25)
+	                                   : ldexp(fraction, -24);
+
+	return bits >> 15 ? -size : size;
+}
+
+uint64_t ws_nvtx_real_size(uint64_t type)
+{
+	static const uint8_t reals[53] = {
+	        [19] = 4, [20] = 8, [42] = 2, [43] = 4, [44] = 8, [50] = 2, [52] = 4};
+
+	return type < sizeof(reals) ? reals[type] : 0;
+}
+
+double ws_nvtx_real(uint64_t type, const uint8_t *p)
+{
+	const uint64_t size = ws_nvtx_real_size(type);
+	uint64_t bits = 0;
+	float single;
+	double value;
+
+	memcpy(&bits, p, size);
+	if (size == 2)
+		return half_of((uint16_t)bits, type == 50);
+	if (size == 8) {
+		memcpy(&value, &bits, sizeof(value));
+		return value;
+	}
+	memcpy(&single, &bits, sizeof(single));
+	return (double)single;
+}
