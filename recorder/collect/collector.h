@@ -295,7 +295,8 @@ bool ws_event_skips(void);
 bool ws_event_skips_push(int32_t message_type, union wsn_message message);
 void ws_event_mark(struct ws_event *ev);
 uint64_t ws_event_start(struct ws_event *ev);
-/* The id of a range that began while the recording was silent. */
+/* The id of a range that began while the recording was silent, or in a step that is not
+ * recorded. */
 #define WS_EVENT_SILENT_RANGE (UINT64_C(1) << 63 | UINT64_C(0x3E) << 56)
 void ws_event_end(struct ws_event *ev, uint64_t range);
 
