@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/base/elementary.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
@@ -94,6 +95,13 @@ bool ws_recording_has_costs(const struct ws_model *m)
 {
 	return !ws_model_on_cpu(m) && ws_meta_value(&m->meta, "cupti.version").len &&
 	       !ws_meta_value(&m->meta, "import.source").len;
+}
+
+bool ws_recording_has_all_calls(const struct ws_model *m)
+{
+	const struct ws_bytes options = ws_meta_value(&m->meta, "record.options");
+
+	return ws_name_has(options, "--api all") || ws_name_has(options, "--api=all");
 }
 
 /* Does an unrecorded step pay 1 % or more for being in a recorded program? With PyTorch 10 µs, as
