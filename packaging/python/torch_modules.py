@@ -178,6 +178,8 @@ def hook(torch):
             end_root()
 
     def step(optimizer, _, __):
+        if set_to[0] < HOOKS_OF_ROOTS:
+            return
         text = instance_text(optimizer)
         if text != type(optimizer).__name__:
             step_of(text.encode())

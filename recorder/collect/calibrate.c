@@ -9,8 +9,11 @@
 
 /* Always recorded: they contain warm-up. */
 #define FIRST_STEPS 20
-/* Steps of a block behind the place of its pair: the pair's second one, and two recorded ones. */
-#define AFTER_PLACE 3
+/* The first two steps that are left out find caches full of the recorder's data, and the first two
+ * behind them caches without it: they settle that, and are not compared. */
+#define SETTLING 2
+/* Steps of a pair: those of both kinds, each with those that settle. */
+#define PAIR (2 * SETTLING + 2)
 
 void (*_Atomic ws_calibrate_operations)(bool is_left_out);
 
@@ -46,15 +49,30 @@ static uint64_t scatter(uint64_t n)
 /* Of the n-th step behind the first ones. */
 static enum ws_calibration kind_of(uint64_t n, bool may_be)
 {
-	const uint64_t size = 100 / ws_collector.seg->capture.calibrate, block = n / size,
-	               hash = scatter(block), place = (hash >> 1) % (size - AFTER_PLACE);
-	const bool is_first = n % size == place;
+	const uint64_t size = 100 * (SETTLING + 1) / ws_collector.seg->capture.calibrate,
+	               block = n / size, hash = scatter(block),
+	               at = n % size - (hash >> 1) % (size - PAIR + 1);
+	/* in either order both kinds are as far apart */
+	const uint64_t left_out = hash & 1 ? 0 : 1, compared = hash & 1 ? PAIR - 1 : 0;
 
-	if (!may_be || !(is_first || (n % size == place + 1 && pair == block + 1)))
+	if (at >= PAIR) /* also before the place, as it wraps */
 		return WS_CALIBRATION_NONE;
-	if (is_first)
+	if (!may_be)
+		pair = 0;
+	else if (!at)
 		pair = block + 1;
-	return is_first == (hash & 1) ? WS_CALIBRATION_UNRECORDED : WS_CALIBRATION_COMPARED;
+	if (pair != block + 1)
+		return WS_CALIBRATION_NONE;
+	if (at == compared)
+		return WS_CALIBRATION_COMPARED;
+	if (at == left_out + SETTLING)
+		return WS_CALIBRATION_UNRECORDED;
+	return at - left_out < SETTLING ? WS_CALIBRATION_SETTLING : WS_CALIBRATION_NONE;
+}
+
+static bool is_left_out(enum ws_calibration kind)
+{
+	return kind == WS_CALIBRATION_UNRECORDED || kind == WS_CALIBRATION_SETTLING;
 }
 
 static void leave_out_operations(bool is_left_out)
@@ -107,7 +125,7 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 		is_known = !atomic_exchange(&captures, 0) && is_known;
 		if (n >= FIRST_STEPS)
 			kind = kind_of(n - FIRST_STEPS, is_known);
-		if (kind == WS_CALIBRATION_UNRECORDED) /* the program may be killed in it */
+		if (is_left_out(kind)) /* the program may be killed in it */
 			set_obstacle(WS_CALIBRATE_DONE);
 		step.kind = kind;
 	}
@@ -121,14 +139,14 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 		step.is_open |= begins;
 		ws_unlock(&lock, &signals);
 	} else if (kind != WS_CALIBRATION_NONE) {
-		ws_turn_device(kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF : WS_DEVICE_WAIT);
+		ws_turn_device(is_left_out(kind) ? WS_DEVICE_OFF : WS_DEVICE_WAIT);
 	}
 	return begins;
 }
 
 void ws_calibrate_begun(void)
 {
-	if (!is_mine() || step.kind != WS_CALIBRATION_UNRECORDED)
+	if (!is_mine() || !is_left_out(step.kind))
 		return;
 	atomic_store(&ws_recorded_now, WS_RECORDED_NOT);
 	if (atomic_load(&names_steps) == WS_STEPS_RANGES)
@@ -163,7 +181,7 @@ enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 		kind = step.kind;
 	}
 	ws_unlock(&lock, &signals);
-	if (kind == WS_CALIBRATION_UNRECORDED) {
+	if (is_left_out(kind)) {
 		record_again();
 		if (source == WS_STEPS_RANGES)
 			leave_out_operations(0);
@@ -194,7 +212,7 @@ void ws_calibrate_abandoned(void)
 	}
 	if (!is_mine())
 		return;
-	if (step.kind == WS_CALIBRATION_UNRECORDED) {
+	if (is_left_out(step.kind)) {
 		record_again();
 		leave_out_operations(0);
 	}

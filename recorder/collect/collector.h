@@ -307,7 +307,8 @@ void ws_event_sample(uint32_t domain, uint64_t counter, enum ws_sample_form form
                      size_t size);
 void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch);
 uint64_t ws_event_start(struct ws_event *ev);
-/* The id of a range that began while the recording was silent. */
+/* The id of a range that began while the recording was silent, or in a step that is not
+ * recorded. */
 #define WS_EVENT_SILENT_RANGE (UINT64_C(1) << 63 | UINT64_C(0x3E) << 56)
 void ws_event_end(struct ws_event *ev, uint64_t range);
 

@@ -851,22 +851,20 @@ void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
 #define RANGE_CAUSE(c) (RANGE_LOST | (uint64_t)(c) << 56)
 #define CAUSE_OF(id)   ((id) >> 56 & 0x3F)
 #define CAUSE_OVER     0x3Fu /* not lost: outside the window */
-#define CAUSE_STEP                                                                     \
-	0x3Eu /* not lost: in a step that is not recorded, as in WS_EVENT_SILENT_RANGE \
-	       */
 
 uint64_t ws_event_start(struct ws_event *ev)
 {
-	uint64_t range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
-	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
-	uint64_t capture;
+	struct ws_thread_buffer *thread_buffer;
+	uint64_t capture, range;
 
+	if (ws_is_unrecorded()) /* as fast as it can */
+		return WS_EVENT_SILENT_RANGE;
+	range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
+	thread_buffer = thread_buffer_for(ev);
 	if (WS_UNLIKELY(!thread_buffer))
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
 		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
-	if (ws_is_unrecorded())
-		return range | RANGE_CAUSE(CAUSE_STEP);
 	if (is_past_window())
 		return range | RANGE_CAUSE(CAUSE_OVER);
 	measure(ev);
@@ -879,9 +877,12 @@ uint64_t ws_event_start(struct ws_event *ev)
 
 void ws_event_end(struct ws_event *ev, uint64_t range)
 {
-	int64_t now = ws_now_ns();
 	struct ws_thread_buffer *thread_buffer;
+	int64_t now;
 
+	if (WS_UNLIKELY(range == WS_EVENT_SILENT_RANGE))
+		return;
+	now = ws_now_ns();
 	if (WS_UNLIKELY(range & RANGE_CAPTURE))
 		ws_range_ended(now);
 	if (WS_UNLIKELY(range & RANGE_LOST)) {
@@ -889,7 +890,7 @@ void ws_event_end(struct ws_event *ev, uint64_t range)
 
 		if (cause == CAUSE_OVER)
 			count_outside();
-		else if (cause != CAUSE_STEP)
+		else
 			ws_lost(cause < WS_DROPPED_COUNT ? (enum ws_dropped)cause
 			                                 : WS_DROPPED_ring_overflow,
 			        1);

@@ -644,9 +644,15 @@ int InitializeInjection(void)
 
 int InitializeInjectionNvtx2(wsn_get_export_table get)
 {
+	Dl_info client;
+	void *address;
+
 	if (!attach_once() || !hook_core(get))
 		return 0;
 	atomic_fetch_add(&ws_collector.seg->modules, 1);
+	memcpy(&address, &get, sizeof(address));
+	if (dladdr(address, &client) && client.dli_fname && strstr(client.dli_fname, "/nvtx/_lib/"))
+		ws_define_fact("nvtx.python", "1");
 	return 1;
 }
 

@@ -77,8 +77,8 @@ WS_EXPORT void warpsheet_on_module_hooks(void (*set)(void));
 
 static void (*_Atomic set_module_hooks)(void);
 static bool is_recorded = 1, is_paused;
-static bool
-        is_blind; /* --calibrate leaves the period out: only its end, by an optimizer, is a mark */
+/* --calibrate leaves the period out: only its end, by an optimizer, is a mark */
+static _Atomic bool is_blind;
 
 void warpsheet_on_module_hooks(void (*set)(void))
 {
@@ -339,7 +339,7 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	sigset_t signals;
 	int32_t hooks;
 
-	if (!is_on)
+	if (!is_on || (mark == WS_PERIOD_PASSES && is_blind))
 		return;
 	ws_lock(&lock, &signals);
 	hooks = warpsheet_module_hooks;

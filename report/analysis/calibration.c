@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/base/elementary.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
@@ -12,21 +13,22 @@ static double time_of(const struct ws_calibration_step *c)
 	return fmax((double)(c->end_ns - c->start_ns), 1);
 }
 
-/* The i-th and the next one are a pair: they are of one thread and no step lies between them. */
-static bool is_pair(const struct ws_model *m, size_t i)
-{
-	const struct ws_calibration_step *a = &m->calibration[i], *b = a + 1;
-	size_t n;
+/* Steps between those of a pair: after a change from one kind to the other two settle. */
+#define BETWEEN 2
 
-	if (i + 1 >= m->ncalibration || a->is_unrecorded == b->is_unrecorded ||
-	    a->thread != b->thread)
+/* Of one thread, one of each kind, with few steps between them. */
+static bool is_pair(const struct ws_model *m, const struct ws_calibration_step *a,
+                    const struct ws_calibration_step *b)
+{
+	size_t n, between = 0;
+
+	if (a->is_unrecorded == b->is_unrecorded || a->thread != b->thread)
 		return 0;
 	WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < a->end_ns);
 	for (; n < m->nsteps && m->steps[n].start_ns < b->start_ns; n++)
-		if (m->steps[n].thread == a->thread &&
-		    m->steps[n].start_ns + m->steps[n].total_ns <= b->start_ns)
-			return 0;
-	return 1;
+		between += m->steps[n].thread == a->thread &&
+		           m->steps[n].start_ns + m->steps[n].total_ns <= b->start_ns;
+	return between <= BETWEEN;
 }
 
 /*
@@ -50,6 +52,7 @@ static size_t rank_of_interval(size_t n)
 struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 {
 	struct ws_calibration_cost cost = {0};
+	const struct ws_calibration_step *before = NULL;
 	struct ws_arena temp = {0};
 	double *time[2], *ratio;
 	size_t k;
@@ -57,16 +60,20 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&temp, time[s], m->ncalibration + 1);
 	WS_NEW(&temp, ratio, m->ncalibration + 1);
-	for (size_t i = 0; i + 1 < m->ncalibration; i++) {
+	for (size_t i = 0; i < m->ncalibration; i++) {
 		const struct ws_calibration_step *c = &m->calibration[i];
 
-		if (!is_pair(m, i))
+		if (c->settles)
 			continue;
+		if (!before || !is_pair(m, before, c)) {
+			before = c;
+			continue;
+		}
 		time[c->is_unrecorded][cost.pairs] = time_of(c);
-		time[!c->is_unrecorded][cost.pairs] = time_of(c + 1);
+		time[!c->is_unrecorded][cost.pairs] = time_of(before);
 		ratio[cost.pairs] = ws_log(time[0][cost.pairs] / time[1][cost.pairs]);
 		cost.pairs++;
-		i++;
+		before = NULL;
 	}
 	if (cost.pairs) {
 		cost.recorded_ns = ws_stat_median(time[0], cost.pairs);
@@ -90,6 +97,22 @@ bool ws_recording_has_costs(const struct ws_model *m)
 	       !ws_meta_value(&m->meta, "import.source").len;
 }
 
+bool ws_recording_has_all_calls(const struct ws_model *m)
+{
+	const struct ws_bytes options = ws_meta_value(&m->meta, "record.options");
+
+	return ws_name_has(options, "--api all") || ws_name_has(options, "--api=all");
+}
+
+/* Does an unrecorded step pay 1 % or more for being in a recorded program? With PyTorch 10 µs, as
+ * its end is looked for; with NVIDIA's package nvtx 0.4 µs per range, which that makes once a tool
+ * is attached (docs/dev/recorder.md, 10). */
+static bool pays_unrecorded(const struct ws_model *m, double unrecorded_ns)
+{
+	return ws_meta_value(&m->meta, "nvtx.python").len ||
+	       (m->nop_periods && unrecorded_ns < 1e6);
+}
+
 const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts)
 {
 	const struct ws_calibration_cost cost = ws_calibration_cost(m);
@@ -107,14 +130,14 @@ const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *text
 		                       cost.pairs, cost.pairs == 1 ? "" : "s", steps,
 		                       WS_CALIBRATION_PAIRS);
 	if (!cost.is_known)
-		return ws_arena_format(texts,
-		                       "Cannot tell what recording adds: between %.1f and %.1f %%, as "
-		                       "steps vary; %s.",
-		                       cost.low, cost.high, steps);
-	/* periods of PyTorch are found by hooks that an unrecorded step pays for, too */
+		return ws_arena_format(
+		        texts,
+		        "Cannot tell what recording adds: between %.1f and %.1f %%, as "
+		        "steps vary; %s.",
+		        cost.low, cost.high, steps);
 	return ws_arena_format(texts, "Recording adds %s%.1f %% (%.1f to %.1f): %s.",
-	                       m->nop_periods ? "at least " : "", cost.percent, cost.low, cost.high,
-	                       steps);
+	                       pays_unrecorded(m, cost.unrecorded_ns) ? "at least " : "",
+	                       cost.percent, cost.low, cost.high, steps);
 }
 
 size_t ws_calibration_unrecorded(const struct ws_model *m, double *out)
@@ -122,7 +145,7 @@ size_t ws_calibration_unrecorded(const struct ws_model *m, double *out)
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->ncalibration; i++)
-		if (m->calibration[i].is_unrecorded)
+		if (m->calibration[i].is_unrecorded && !m->calibration[i].settles)
 			out[n++] = time_of(&m->calibration[i]);
 	return n;
 }

@@ -18,6 +18,9 @@
  * WS_COST_UNCERTAIN of itself more or less.
  */
 #define WS_COST_LAUNCH_NS 1600
+/* One more record of a call. With --api all the driver's call in a launch has one, and so has each
+ * call that launches nothing. */
+#define WS_COST_CALL_NS   1460
 #define WS_COST_RANGE_NS  80
 #define WS_COST_OP_NS     500
 #define WS_COST_UNCERTAIN 0.3
@@ -25,6 +28,12 @@
 #define WS_COST_SAID_PERCENT 5
 /* Do these costs hold for this trace: did CUPTI record it for our recorder? */
 bool ws_recording_has_costs(const struct ws_model *m);
+/* Was it recorded with --api all? */
+bool ws_recording_has_all_calls(const struct ws_model *m);
+static inline int64_t ws_recording_launch_ns(const struct ws_model *m)
+{
+	return WS_COST_LAUNCH_NS + (ws_recording_has_all_calls(m) ? WS_COST_CALL_NS : 0);
+}
 
 struct ws_calibration_cost {
 	size_t pairs;                    /* of neighbours; 0: none, and nothing below is set */

@@ -412,25 +412,31 @@ static void find_recording(struct finder *f)
 	const struct ws_model *m = f->m;
 	struct ws_joined_rows *rows = f->sel->rows;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	const bool has_all_calls = ws_recording_has_all_calls(m);
+	const int64_t launch_ns = ws_recording_launch_ns(m);
 
-	f->apart_ns = m->end_ns - m->begin_ns + WS_COST_LAUNCH_NS;
+	f->apart_ns = m->end_ns - m->begin_ns + launch_ns;
 	if (f->apart_ns > INT64_MAX / 2 / ((int64_t)m->nthreads + 1)) {
 		f->apart_ns = 0; /* no run is so long */
 		return;
 	}
-	ws_spans_open(&f->recording, rows->nkernels + m->nwork + rows->nranges + ops->n);
+	ws_spans_open(&f->recording, rows->nkernels + m->nwork + rows->nranges + ops->n +
+	                                     (has_all_calls ? rows->ncalls : 0));
 	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, k->call);
 
 		if (call)
-			add_recording(f, call->kind->thread, call->start_ns, WS_COST_LAUNCH_NS);
+			add_recording(f, call->kind->thread, call->start_ns, launch_ns);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, m->work[i].call);
 
 		if (call)
-			add_recording(f, call->kind->thread, call->start_ns, WS_COST_LAUNCH_NS);
+			add_recording(f, call->kind->thread, call->start_ns, launch_ns);
 	}
+	if (has_all_calls)
+		WS_EACH_CALL(rows, i, call)
+			add_recording(f, call->kind->thread, call->start_ns, WS_COST_CALL_NS);
 	WS_EACH_RANGE(rows, i, r)
 		add_recording(f, r->context->thread, r->start_ns, WS_COST_RANGE_NS);
 	for (size_t i = 0; i < ops->n; i++)
@@ -807,7 +813,8 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 	return out;
 }
 
-const char *ws_idle_recording_words(const struct ws_idle *idle, struct ws_arena *texts)
+const char *ws_idle_recording_words(const struct ws_model *m, const struct ws_idle *idle,
+                                    struct ws_arena *texts)
 {
 	const double percent = idle->verdict.recording_percent;
 	const char *range;
@@ -826,8 +833,13 @@ const char *ws_idle_recording_words(const struct ws_idle *idle, struct ws_arena 
 	               : ws_arena_format(
 	                         texts,
 	                         "Recording takes about %s, taken out of the waits for "
-	                         "launches: %g µs per launch, %g per range, %g per operation, "
+	                         "launches: %g µs per launch, %s%g per range, %g per operation, "
 	                         "± %g %%. record --calibrate measures it.",
-	                         range, WS_COST_LAUNCH_NS / 1e3, WS_COST_RANGE_NS / 1e3,
-	                         WS_COST_OP_NS / 1e3, 100 * WS_COST_UNCERTAIN);
+	                         range, (double)ws_recording_launch_ns(m) / 1e3,
+	                         ws_recording_has_all_calls(m)
+	                                 ? ws_arena_format(texts, "%g per other call, ",
+	                                                   WS_COST_CALL_NS / 1e3)
+	                                 : "",
+	                         WS_COST_RANGE_NS / 1e3, WS_COST_OP_NS / 1e3,
+	                         100 * WS_COST_UNCERTAIN);
 }

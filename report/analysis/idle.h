@@ -194,7 +194,8 @@ struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws
  */
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
 /* How much of the time is recording, and how that is known; "" if none is. */
-const char *ws_idle_recording_words(const struct ws_idle *idle, struct ws_arena *texts);
+const char *ws_idle_recording_words(const struct ws_model *m, const struct ws_idle *idle,
+                                    struct ws_arena *texts);
 
 /* --- idle_host.c: activity of the host: waits for a device, loading of data ------------ */
 

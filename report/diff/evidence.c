@@ -197,7 +197,7 @@ void ws_reader_find_evidence(struct ws_reader *c)
 	if (ws_model_on_cpu(c->m))
 		e.launches = 0;
 	if (!ws_meta_value(&c->m->meta, "import.source").len)
-		e.out->recorder_ns = (double)(e.launches * WS_COST_LAUNCH_NS +
+		e.out->recorder_ns = (double)(e.launches * (uint64_t)ws_recording_launch_ns(m) +
 		                              e.ranges * WS_COST_RANGE_NS + e.ops * WS_COST_OP_NS) /
 		                     (double)(nsamples ? nsamples : 1);
 	e.out->claims = ws_model_fact(c->m, WS_CLAIMED_STEP).len > 0;

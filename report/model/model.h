@@ -478,6 +478,7 @@ struct ws_calibration_step {
 	int64_t start_ns, end_ns;
 	uint32_t thread;
 	bool is_unrecorded;
+	bool settles; /* one of the first that were not recorded: its time does not count */
 };
 
 /* A collective operation as recorded by a framework. Texts; 0 = not recorded. */

@@ -370,7 +370,7 @@ enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err)
 		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
 
-		if (kind != WS_CALIBRATION_COMPARED && kind != WS_CALIBRATION_UNRECORDED)
+		if (kind == WS_CALIBRATION_NONE)
 			continue;
 		status = ws_check_time(start_ns, dur_ns, "step", i, err);
 		if (status != WS_OK)
@@ -379,7 +379,8 @@ enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err)
 		        .start_ns = start_ns,
 		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
 		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0),
-		        .is_unrecorded = kind == WS_CALIBRATION_UNRECORDED};
+		        .is_unrecorded = kind != WS_CALIBRATION_COMPARED,
+		        .settles = kind == WS_CALIBRATION_SETTLING};
 	}
 	ws_column_data_release(&t);
 	if (status == WS_OK && m->ncalibration)
@@ -417,7 +418,8 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		        .marks = ws_value(&t, WS_COL_op_period_marks, i),
 		        .ops = ws_value(&t, WS_COL_op_period_ops, i),
 		        .is_begin = ws_value(&t, WS_COL_op_period_part, i) == WS_OP_PERIOD_BEGIN,
-		        .is_unrecorded = calibration == WS_CALIBRATION_UNRECORDED,
+		        .is_unrecorded = calibration == WS_CALIBRATION_UNRECORDED ||
+		                         calibration == WS_CALIBRATION_SETTLING,
 		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0)};
 
 		/* a step that is a range is no period of a framework */

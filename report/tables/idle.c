@@ -18,7 +18,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 	ws_idle_words(&idle->verdict, text, sizeof(text));
 	ws_table_answer(t, "In one sentence: %s.", text);
 	if (idle->all.ns[WS_USE_RECORDING])
-		ws_table_note(t, "%s", ws_idle_recording_words(idle, tab->temp));
+		ws_table_note(t, "%s", ws_idle_recording_words(tab->m, idle, tab->temp));
 	if (!tab->sel->measured)
 		ws_table_note(t, "The trace has no measured step: the time is that from its "
 		                 "first record to its last, start-up included.");

@@ -1,10 +1,9 @@
 /*
  * A CUDA program to be recorded that ends in every way a program can:
  *   victim_cuda MODE COUNT [THREADS [PAUSE_NS [TIME_FILE]]]
- * Each of THREADS threads (1) launches COUNT kernels. Launch i of thread t has
- * the number t * COUNT + i + 1 as its graph node, so that a test finds each one.
- * How long the launches took is written into TIME_FILE: on the wall, of the launching
- * thread's processor time, and of the process's, in ns.
+ * Each of THREADS threads (1) launches COUNT kernels. Launch i of thread t has the number
+ * t * COUNT + i + 1 as its graph node, so that a test finds each one. TIME_FILE gets the ns that
+ * the launches took: on the wall, of the launching thread's processor time, and of the process's.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -298,10 +297,12 @@ static void *other_ranges(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&is_done)) {
-		nvtx.RangePushA("other");
+		wsn_range_id id = (nvtx.RangePushA("other"), nvtx.RangeStartA("started"));
+
 		nvtx.RangePushA("in other");
 		usleep(30);
 		nvtx.RangePop();
+		nvtx.RangeEnd(id);
 		nvtx.RangePop();
 	}
 	return NULL;
@@ -357,8 +358,7 @@ static int launch_through_a_step(void)
 	nvtx_attach();
 	nvtx.RangePushA("around");
 	launches(count, count);
-	usleep(1000); /* the fake's last kernel ends microseconds from now, by the clock that it
-	                 began by */
+	usleep(1000); /* the fake's last kernel ends microseconds from now, by its old clock */
 	step(strtoll(getenv("FAKE_CLOCK_STEP_NS"), NULL, 10));
 	launches(2 * count, count);
 	nvtx.RangePop();
