@@ -9,6 +9,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
+#include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/load.h"
@@ -796,6 +797,10 @@ static const struct {
         {&ws_relation_gpu_clock,
          "power and clocks of a GPU at one time, at most 200",
          WS_DIGEST_ROWS,
+         {0}},
+        {&ws_relation_slow_part,
+         "a part of the slow step, beside the same part of the median step",
+         WS_DIGEST_STEPS | WS_DIGEST_ROWS,
          {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
