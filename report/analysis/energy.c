@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
 #include "report/base/stat.h"
@@ -167,6 +166,28 @@ const struct ws_device_energy *ws_device_energy(const struct ws_model *m,
 	}
 	ws_keep_result(sel, &key, all, NULL);
 	return all;
+}
+
+struct ws_energy ws_energy_of(const struct ws_model *m, const struct ws_selection *sel,
+                              const struct ws_time_window *windows, size_t n,
+                              const struct ws_time_window *but)
+{
+	const struct ws_device_energy *all = ws_device_energy(m, sel);
+	struct ws_energy e = no_energy();
+	uint64_t fewest = UINT64_MAX;
+
+	for (size_t d = 0; d < m->ndevices; d++) {
+		if (!all[d].n)
+			continue;
+		e.samples = 0;
+		e.last = SIZE_MAX;
+		for (size_t i = 0; i < n; i++)
+			if (&windows[i] != but)
+				add_span(&all[d], windows[i].start_ns, windows[i].end_ns, &e);
+		fewest = e.samples < fewest ? e.samples : fewest;
+	}
+	e.samples = fewest == UINT64_MAX ? 0 : fewest;
+	return e;
 }
 
 double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel)

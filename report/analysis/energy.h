@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "formats/schema/schema.h"
+#include "report/analysis/device_time.h"
 #include "report/analysis/filter.h"
 #include "report/model/model.h"
 #include "report/query/query.h"
@@ -67,6 +68,11 @@ static inline bool ws_energy_is_known(const struct ws_energy *e)
 {
 	return e->samples >= WS_ENERGY_LEAST_SAMPLES;
 }
+/* Over these windows but one (NULL: all), on all devices with samples. Its samples are those of the
+ * device with the fewest. */
+struct ws_energy ws_energy_of(const struct ws_model *m, const struct ws_selection *sel,
+                              const struct ws_time_window *windows, size_t n,
+                              const struct ws_time_window *but);
 /* The mean clock of the multiprocessors in the windows, over the devices with samples; 0:
  * unknown. */
 double ws_energy_clock(const struct ws_model *m, const struct ws_selection *sel);

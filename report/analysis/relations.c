@@ -10,6 +10,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
+#include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/load.h"
@@ -799,6 +800,10 @@ static const struct {
         {&ws_relation_counter, "a counter of the program, such as NVTX has", WS_DIGEST_ROWS, {0}},
         {&ws_relation_counter_sample, "a sample of a counter", WS_DIGEST_ROWS, {0}},
         {&ws_relation_counter_time, "a counter at one time, at most 200", WS_DIGEST_ROWS, {0}},
+        {&ws_relation_slow_part,
+         "a part of the slow step, beside the same part of the median step",
+         WS_DIGEST_STEPS | WS_DIGEST_ROWS,
+         {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
 

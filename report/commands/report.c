@@ -11,6 +11,7 @@
 #include "report/commands/command.h"
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/occupancy.h"
+#include "report/page/page.h"
 #include "report/ranks/ranks.h"
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
@@ -18,7 +19,8 @@
 #define SHORT_ROWS 12 /* rows of each table in the short report */
 
 /* Tables of a report without --table and -o; a trace may lack some. */
-static const char *const short_tables[] = {"summary", "whatif", "step-statistics", NULL};
+static const char *const short_tables[] = {"summary", "whatif", "slow-step", "step-statistics",
+                                           NULL};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables) - 1)
 
 struct report_opts {
@@ -245,6 +247,10 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		int steps;
 
 		ws_report_shorten(report, short_tables, &view, slots);
+		if (!report->page->has_slow_step) { /* then the place before the last is its */
+			view.ntables--;
+			slots[view.ntables - 1] = slots[view.ntables];
+		}
 		last = view.tables[view.ntables - 1];
 		steps = ws_table_column_index(last->def, "steps");
 		if (steps >= 0 &&

@@ -12,6 +12,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/energy.h"
+#include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
@@ -801,7 +802,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 	/* "Step 30 took 1.55 s, the median 50.2 ms: this trace was written because of it." */
 	const struct ws_bytes trigger = ws_meta_value(&p->m->meta, "flight.trigger");
 	const int64_t slow_ns = ws_meta_number(&p->m->meta, "flight.step_ns", 0);
-	if (slow_ns > 0)
+	if (slow_ns > 0) {
+		const struct ws_slow_step *slow = ws_slow_step(p->m, p->whole->sel);
+
 		ws_page_say(p->page, "",
 		            ws_arena_format(p->texts,
 		                            "Step %" PRId64
@@ -814,7 +817,13 @@ void ws_page_add_headline(struct ws_page_making *p)
 		                                                               "flight.median_ns",
 		                                                               0))),
 		            NULL);
-	else if (ws_bytes_is(trigger, "signal") || ws_bytes_is(trigger, "ctl"))
+		ws_page_say(p->page, "", slow->obstacle ? "" : "Cause of the difference: ",
+		            ws_arena_format(p->texts, "%s",
+		                            slow->obstacle ? slow->obstacle : slow->cause),
+		            slow->obstacle ? "" : ".", NULL);
+		p->page->has_slow_step = !slow->obstacle;
+	}
+	if (slow_ns <= 0 && (ws_bytes_is(trigger, "signal") || ws_bytes_is(trigger, "ctl")))
 		ws_page_say(p->page, "",
 		            "This trace was written on request, while the program ran.", NULL);
 	if (*ws_calibration_words(p->m, p->texts))

@@ -338,6 +338,7 @@ struct ws_page {
 	uint64_t merged_records;  /* of several processes in one file */
 	uint64_t unknown_records; /* records of unknown kinds that the import left out */
 	bool has_steps;
+	bool has_slow_step;   /* the trace was written because of a step, which is compared */
 	bool on_cpu;          /* times are of the CPU reference, not of a GPU */
 	bool has_operations;  /* no kernels were recorded: `kernel` has operations on the CPU */
 	bool has_host_ranges; /* only ranges were recorded: the tree has times on the host */

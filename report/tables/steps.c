@@ -7,6 +7,7 @@
 
 #include "formats/base/memory.h"
 #include "report/analysis/calibration.h"
+#include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
 #include "report/tables/tables.h"
 
@@ -198,6 +199,15 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
 		              times->nmeasured, times->nmeasured == 1 ? "" : "s");
+}
+
+void ws_tab_slow_step(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_slow_step *s = ws_slow_step(tab->m, tab->sel);
+
+	ws_table_answer(t, "%s", ws_slow_step_words(tab->m, tab->sel));
+	if (!s->obstacle && ws_model_has_kernels(tab->m) && !ws_model_on_cpu(tab->m))
+		ws_table_note(t, "%s", ws_slow_step_clock_words(s, tab->temp));
 }
 
 /* --- the five parts of a timed loop ------------------------------------------------------- */

@@ -60,13 +60,13 @@ function openLinked(hash) {
   section.scrollIntoView();
 }
 // What the reader looks for first; the rest stands as the report has it.
-const ORDER = ["advice", "idle", "idle-gaps", "ranges-rollup", "ranges", "kernel-summary", "classes", "ops", "softmax-matmul", "roofline", "steps", "step-statistics", "memory", "api-summary"];
+const ORDER = ["slow-step", "advice", "idle", "idle-gaps", "ranges-rollup", "ranges", "kernel-summary", "classes", "ops", "softmax-matmul", "roofline", "steps", "step-statistics", "memory", "api-summary"];
 const LAST = ["summary", "losses", "method"];
 function inOrder(tables, page) {
   const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
-const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["each", "In one picture"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
+const NAV = [["slow-step", "Slow step"], ["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["each", "In one picture"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
 function addNav(tables, page) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
   const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, id === "top-kernels" ? page.kernels.noun + "s" : text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
@@ -97,7 +97,7 @@ async function open() {
   }
   const isFolded = page || (data.first && !isDiff), pictures = isFolded ? make("div", { className: "cards", id: "pictures" }) : null;
   if (pictures) $("#tables").before(pictures);
-  for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, isFolded || (isDiff && !isVerdict(table)));
+  for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, (isFolded && table.table !== "slow-step") || (isDiff && !isVerdict(table)));
   if (isFolded) addEmpty(main, tables.filter(t => !t.rows.length));
   addNav(tables, page);
   addEventListener("hashchange", () => openLinked(location.hash));
