@@ -7,6 +7,7 @@ N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
 launches:K  from here on the kernel of a step is K launches of the driver of ../cuda/fake.h. A step that begins late, by up
            to a second, is shorter
+file:NAME  make this file
 exit:CODE  end now; kill: by SIGKILL; killed: kills the recorder; usr2: sends it SIGUSR2; dump: `warpsheet ctl dump`
 """
 import ctypes
@@ -89,6 +90,9 @@ for spec in sys.argv[1:]:
         continue
     if what == "launches":
         launches, launch, due = int(rest) // len(KERNELS), launch or start_cuda(), time.monotonic()
+        continue
+    if what == "file":
+        open(rest, "w").close()
         continue
     if what == "exit":
         sys.exit(int(rest))
