@@ -421,7 +421,19 @@ static enum ws_status decode(const struct ws_trace_reader *r, size_t stored,
 enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
                                       struct ws_block *out, struct ws_err *err)
 {
-	return decode(r, r->parts[i].stored, &r->parts[i].info, out, err);
+	const size_t stored = r->parts[i].stored;
+	const enum ws_status status = decode(r, stored, &r->parts[i].info, out, err);
+	struct ws_file_header now;
+
+	/* the first block is the schema, which stays before what is kept */
+	if (status != WS_OK && stored &&
+	    ws_file_header_get(r->walk.data, r->walk.size, &now, NULL) == WS_OK &&
+	    r->walk.blocks[stored].offset < now.kept_from)
+		return WS_FAIL(
+		        err, IO_READ,
+		        "the flight recorder that writes this file dropped a part that was "
+		        "being read. Read it again, or let `warpsheet ctl dump` write a trace");
+	return status;
 }
 
 void ws_block_release(struct ws_block *block)

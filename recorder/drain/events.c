@@ -192,17 +192,38 @@ static void watch_step(struct ws_drain *d, const struct ws_row_nvtx *row, const 
 	}
 }
 
+static void add_step(struct ws_watch *w, int64_t start_ns, int64_t end_ns)
+{
+	if (w->ntaken == w->nended)
+		w->ntaken = w->nended = 0;
+	WS_GROW(w->steps, w->nended + 1, w->capacity);
+	w->steps[w->nended++] = (struct ws_drain_step){w->nsteps++, start_ns, end_ns - start_ns};
+}
+
 static void watch_end(struct ws_watch *w, const struct ws_row_nvtx *begin, int64_t end_ns)
 {
 	if (begin->thread != w->leader || begin->time_ns != w->step_start_ns ||
 	    begin->type != WS_NVTX_PUSH)
 		return;
-	if (w->ntaken == w->nended)
-		w->ntaken = w->nended = 0;
-	WS_GROW(w->steps, w->nended + 1, w->capacity);
-	w->steps[w->nended++] =
-	        (struct ws_drain_step){w->nsteps++, begin->time_ns, end_ns - begin->time_ns};
+	add_step(w, begin->time_ns, end_ns);
 	w->step_start_ns = INT64_MIN;
+}
+
+/* A period of PyTorch is a step where no range names the steps: of the first thread that has one,
+ * and once the next one follows, as what comes after the last step of a program looks like a
+ * period, too. */
+static void watch_period(struct ws_watch *w, const struct ws_row_op_period *row)
+{
+	if (!w->is_watching || w->leader || (w->period_thread && w->period_thread != row->thread))
+		return;
+	w->period_thread = row->thread;
+	if (w->has_period)
+		add_step(w, w->period_start_ns, w->period_end_ns);
+	w->has_period = row->part != WS_OP_PERIOD_BEGIN;
+	if (row->part != WS_OP_PERIOD_REST || !w->has_begin)
+		w->period_start_ns = row->start_ns;
+	w->has_begin = !w->has_period;
+	w->period_end_ns = row->start_ns + row->dur_ns;
 }
 
 bool ws_drain_take_step(struct ws_drain *d, struct ws_drain_step *out)
@@ -414,6 +435,7 @@ static bool add_op_period(struct ws_drain *d, uint32_t thread, const uint8_t *by
 	row.ops = rec.ops;
 	row.part = rec.part;
 	row.calibration = rec.calibration;
+	watch_period(&d->watch, &row);
 	ws_drain_add(d, WS_KIND_OP_PERIOD, &row);
 	return 1;
 }

@@ -79,6 +79,10 @@ struct ws_watch {
 	struct ws_open_ranges starts; /* pushes are in their threads */
 	uint64_t leader;              /* thread of the steps; 0: none yet */
 	int64_t step_start_ns;        /* of the step that is open; INT64_MIN: none */
+	/* the last period of PyTorch: not a step yet */
+	uint64_t period_thread; /* 0: none yet */
+	int64_t period_start_ns, period_end_ns;
+	bool has_period, has_begin; /* whole; up to where recording was switched */
 	uint64_t nsteps;
 	struct ws_drain_step *steps; /* ended, not yet taken */
 	size_t nended, ntaken, capacity;

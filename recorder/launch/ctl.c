@@ -66,40 +66,58 @@ struct table {
 	size_t n, size;
 };
 
-/* The name of a program without its folders, and no column that is empty in all rows. */
+/* What is shown of a cell: of a program, and of a trace whose path is too long, the name alone. */
+static const char *shown(const struct row *row, int c, int most)
+{
+	const char *cell = row->cell[c];
+	const bool is_short = c == COLUMN_PROGRAM ||
+	                      (c == COLUMN_TRACE && cell && most && (int)strlen(cell) > most);
+
+	return cell && is_short ? ws_path_name(cell) : cell ? cell : "";
+}
+
+/* Without columns that are empty in all rows. Columns that do not fit into the terminal are below,
+ * behind the first one again. */
 static void print_text(const struct table *t)
 {
-	int width[NCOLUMNS] = {0}, last = 0;
+	const char *columns_set = getenv("COLUMNS");
+	const int most = columns_set ? (int)strtol(columns_set, NULL, 10) : ws_terminal_width();
+	int width[NCOLUMNS] = {0};
 
 	for (int c = 0; c < NCOLUMNS; c++) {
 		for (size_t r = 0; r < t->n; r++) {
-			const char *cell = t->rows[r].cell[c];
 			const int n =
-			        cell ? (int)strlen(c == COLUMN_PROGRAM ? ws_path_name(cell) : cell)
-			             : 0;
+			        (int)strlen(shown(&t->rows[r], c, most ? most - width[0] - 2 : 0));
 
 			width[c] = n > width[c] ? n : width[c];
 		}
-		if (!width[c])
-			continue;
-		last = c;
-		if (width[c] < (int)strlen(columns[c].title))
+		if (width[c] && width[c] < (int)strlen(columns[c].title))
 			width[c] = (int)strlen(columns[c].title);
 	}
-	for (size_t r = 0; r <= t->n; r++)
-		for (int c = 0; c <= last; c++) {
-			const char *cell = r ? t->rows[r - 1].cell[c] : columns[c].title;
+	for (int begin = 1, end; begin < NCOLUMNS; begin = end) {
+		int sum = width[0], last = 0;
 
-			if (!width[c])
-				continue;
-			if (r && cell && c == COLUMN_PROGRAM)
-				cell = ws_path_name(cell);
-			printf("%*s%s",
-			       columns[c].is_number ? width[c]
-			       : c == last          ? 0
-			                            : -width[c],
-			       cell ? cell : "", c == last ? "\n" : "  ");
+		for (end = begin; end < NCOLUMNS; end++) {
+			if (most && last && width[end] && sum + 2 + width[end] > most)
+				break;
+			sum += width[end] ? 2 + width[end] : 0;
+			last = width[end] ? end : last;
 		}
+		if (!last && begin > 1)
+			break;
+		for (size_t r = 0; r <= t->n; r++)
+			for (int c = 0; c <= last; c = c ? c + 1 : begin) {
+				if (!width[c])
+					continue;
+				printf("%*s%s",
+				       columns[c].is_number ? width[c]
+				       : c == last          ? 0
+				                            : -width[c],
+				       r ? shown(&t->rows[r - 1], c, most ? most - width[0] - 2 : 0)
+				         : columns[c].title,
+				       c == last ? "\n" : "  ");
+			}
+	}
 }
 
 static void print_table(const struct table *t, enum format format)

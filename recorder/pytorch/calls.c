@@ -657,6 +657,7 @@ static bool register_callbacks(bool with_inputs)
 	        .sampling = 1,
 	        .needs_inputs = with_inputs,
 	};
+	const struct ws_seg_capture *capture = &ws_collector.seg->capture;
 	uint64_t of_operations, of_annotations;
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
@@ -673,9 +674,10 @@ static bool register_callbacks(bool with_inputs)
 	callback.needs_inputs = 0;
 	of_annotations = ws_torch.add_callback(callback);
 	is_registered = 1;
-	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED || ws_steps_wanted())
+	/* a flight recorder judges them */
+	if (capture->pytorch == WS_PYTORCH_SAMPLED || ws_steps_wanted() || capture->keeps)
 		ws_periods_start(of_operations, of_annotations, hash_ops,
-		                 ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED);
+		                 capture->pytorch == WS_PYTORCH_SAMPLED);
 	return 1;
 }
 

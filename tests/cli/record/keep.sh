@@ -12,9 +12,9 @@ show() { # show TRACE MOST: whether the begin was dropped, the end is there, and
 	echo "$(warpsheet info "$1" | grep -c 'record\.kept_from_ns') time from which it is kept"
 }
 
-echo '# a run of 2 s, of which at least 0.3 s are kept'
-warpsheet-record --keep 0.3s -o t.wtrace -- $steps 200:10 name:last 1:10 2>/dev/null
-show t.wtrace 150
+echo '# a run of 3 s, of which the last one is kept'
+warpsheet-record --keep 1s -o t.wtrace -- $steps 300:10 name:last 1:10 2>/dev/null
+show t.wtrace 250
 echo '# the recorder is killed while it drops pieces: what is unfinished can be read, and rescued'
 for n in 60 61 62; do
 	rm t.wtrace
@@ -23,9 +23,39 @@ for n in 60 61 62; do
 	warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/* 2>/dev/null
 	show t.wtrace 50
 done 2>&1 | sort | uniq -c | sed 's/^ *//'
-echo '# the disk is full at some calls, most of which write pieces: what is lost is in the unfinished trace'
+echo '# the recorder is killed before a write, or as it frees room, while pieces are dropped: no kernel of the kept part is missing'
 rm t.wtrace
 ln -s "$tests/libfull_disk.so" full_disk.so # LD_PRELOAD takes no path with a blank
+for at in 1 2 3 4 5 6 7 8 9 13 20; do
+	rm -f t.wtrace* begun ended
+	# shellcheck disable=SC2046 # words
+	FULL_DISK_AT=$at KILL_AT_FULL=begun LD_PRELOAD=./full_disk.so warpsheet-record --keep 0.1 --flush-interval 1 -o t.wtrace -- $steps 20:10 file:begun \
+		$(seq 1 40 | sed 's/.*/name:w& 1:10/') file:ended 2>/dev/null
+	until [ -e ended ]; do sleep 0.05; done
+	warpsheet check t.wtrace.*.part | grep -o 'not closed; whole'
+	warpsheet-record --salvage "$WARPSHEET_SEGMENT_DIR"/* 2>/dev/null
+	warpsheet check t.wtrace | grep -o ' closed; whole'
+	ask t.wtrace "SELECT count(*) + min(CAST(substr(name, 2) AS INTEGER)) || ' is 41' FROM kernel WHERE name LIKE 'w%' AND name != 'work'" 1
+done 2>&1 | sort | uniq -c | sed 's/^ *//'
+echo '# what is unfinished is read while pieces are dropped: its last whole state, or a clear error'
+rm -f t.wtrace* ended
+warpsheet-record --keep 0.1 --flush-interval 1 -o t.wtrace -- $steps 100:10 file:ended 2>/dev/null &
+until [ -e ended ]; do
+	warpsheet check t.wtrace.*.part >checked 2>&1
+	grep -v '^note at offset .*: the file was not closed\|whole$\|cannot open' checked
+	warpsheet report t.wtrace.*.part --table losses --format csv >read 2>&1 || grep -v 'dropped a part that was being read\|cannot open\|was not closed' read
+done
+wait
+rm -f checked read begun ended t.wtrace*
+echo '# two processes'
+both="$steps 250:10 name:last 1:10"
+warpsheet-record --keep 1 -o t.wtrace -- sh -c "$both & $both & wait" 2>/dev/null
+for trace in t*.wtrace; do
+	warpsheet check "$trace" | grep -o ' closed; whole'
+	ask "$trace" "SELECT count(*) || ' last, ' || (SELECT CASE WHEN count(*) BETWEEN 1 AND 220 THEN 'some' ELSE count(*) END || ' before' FROM kernel WHERE name = 'work') FROM kernel WHERE name = 'last'" 1
+done
+echo '# the disk is full at some calls, most of which write pieces: what is lost is in the unfinished trace'
+rm t*.wtrace
 for at in 15 30 60 100; do
 	FULL_DISK_AT=$at LD_PRELOAD=./full_disk.so warpsheet-record --keep 0.2 -o t.wtrace -- $steps 40:10 2>/dev/null
 	echo "$? $(warpsheet info t.wtrace.*.part 2>/dev/null | awk '/ disk_full / { print ($2 > 0 ? "counted" : "not counted") }')"

@@ -5,6 +5,9 @@
 N:MS       N steps; the kernel of each takes MS milliseconds
 N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
+launches:K  from here on the kernel of a step is K launches of the driver of ../cuda/fake.h. A step that begins late, by up
+           to a second, is shorter
+file:NAME  make this file
 exit:CODE  end now; kill: by SIGKILL; killed: kills the recorder; usr2: sends it SIGUSR2; dump: `warpsheet ctl dump`
 """
 import ctypes
@@ -67,12 +70,29 @@ def kernel(name, seconds):
     domain_pop(cpu)
 
 
+KERNELS = [b"_Z4gemmPfS_i", b"_Z7softmaxPf", b"_Z4castPfPh", b"_Z4adamPf", b"_Z5scalePf"]
+
+
+def start_cuda():
+    cuda = ctypes.CDLL("libcuda.so.1")
+    cuda.cuInit(0)
+    cuda.cuLaunchKernel.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint]
+    return cuda.cuLaunchKernel
+
+
 push(b"epoch")
 name = "work"
+launches, launch, due = 0, None, None
 for spec in sys.argv[1:]:
     what, _, rest = spec.partition(":")
     if what == "name":
         name = rest
+        continue
+    if what == "launches":
+        launches, launch, due = int(rest) // len(KERNELS), launch or start_cuda(), time.monotonic()
+        continue
+    if what == "file":
+        open(rest, "w").close()
         continue
     if what == "exit":
         sys.exit(int(rest))
@@ -90,6 +110,13 @@ for spec in sys.argv[1:]:
         push(b"load")
         time.sleep(float(load or 0) / 1e3)
         pop()
-        kernel(name.encode(), float(work) / 1e3)
+        if launch:
+            for _ in range(launches):
+                for number, one in enumerate(KERNELS):
+                    launch(one, 0, number + 1)
+            due = max(due + float(load or 0) / 1e3, time.monotonic() - 1) + float(work) / 1e3
+            time.sleep(max(0, due - time.monotonic()))
+        else:
+            kernel(name.encode(), float(work) / 1e3)
         pop()
 pop()

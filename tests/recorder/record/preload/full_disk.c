@@ -1,11 +1,11 @@
-/*
- * Preloaded into the launcher: the disk has FULL_DISK_BYTES for a trace, and no more. Room that
- * was reserved (fallocate) is there, as on a disk. Or FULL_DISK_AT: the n-th call that needs room
- * finds none but what was reserved, nor does any after it.
- */
+/* Preloaded into the launcher: the disk has FULL_DISK_BYTES for a trace, and no more. Room that was
+ * reserved (fallocate) is there, as on a disk. Or FULL_DISK_AT: the n-th call that needs or frees
+ * room finds none but what was reserved, nor does any after it. Or it is killed there: KILL_AT_FULL
+ * is a file, and calls count once it is there. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +18,15 @@ static off_t reserved;
 static off_t limit_of(int fd)
 {
 	static long calls;
-	const char *at = getenv("FULL_DISK_AT"), *bytes = getenv("FULL_DISK_BYTES");
+	const char *at = getenv("FULL_DISK_AT"), *bytes = getenv("FULL_DISK_BYTES"),
+	           *kills = getenv("KILL_AT_FULL");
 	char link[40], path[4096];
-	ssize_t n;
-
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
+	const ssize_t n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
-	if (at && strstr(path, ".wtrace") && ++calls >= strtol(at, NULL, 10))
-		return reserved;
+	if (at && strstr(path, ".wtrace") && !access(kills ? kills : ".", F_OK) &&
+	    ++calls >= strtol(at, NULL, 10))
+		return kills ? raise(SIGKILL) : reserved;
 	return bytes && strstr(path, ".wtrace") ? strtoll(bytes, NULL, 10) : (off_t)1 << 62;
 }
 
