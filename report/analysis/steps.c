@@ -232,12 +232,16 @@ const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *are
 	return ws_arena_format(
 	        arena,
 	        "Operations of %zu of %zu steps are taken from %s%s, whose %s are the same, in the "
-	        "same order. Their CPU times are shares of the step's time.",
+	        "same order. Their CPU times are shares of the step's time.%s",
 	        repeat, m->nmeasured,
 	        repeat < m->nmeasured ? "those recorded in full: " : "steps before them",
 	        recorded_steps(m, arena),
 	        m->op_periods_launch ? "kernels, copies and ranges"
-	                             : "modules, shapes of inputs and ranges");
+	                             : "modules, shapes of inputs and ranges",
+	        m->op_periods_launch ? ""
+	                             : " If such a step also ran other operations, outside of modules "
+	                               "and without gradients, the trace does not show them; "
+	                               "--pytorch=full records every step.");
 }
 
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
