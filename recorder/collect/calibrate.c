@@ -70,7 +70,7 @@ static enum ws_calibration kind_of(uint64_t n, bool may_be)
 	return at - left_out < SETTLING ? WS_CALIBRATION_SETTLING : WS_CALIBRATION_NONE;
 }
 
-static bool is_left_out(enum ws_calibration kind)
+static bool kind_leaves_out(enum ws_calibration kind)
 {
 	return kind == WS_CALIBRATION_UNRECORDED || kind == WS_CALIBRATION_SETTLING;
 }
@@ -125,7 +125,7 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 		is_known = !atomic_exchange(&captures, 0) && is_known;
 		if (n >= FIRST_STEPS)
 			kind = kind_of(n - FIRST_STEPS, is_known);
-		if (is_left_out(kind)) /* the program may be killed in it */
+		if (kind_leaves_out(kind)) /* the program may be killed in it */
 			set_obstacle(WS_CALIBRATE_DONE);
 		step.kind = kind;
 	}
@@ -139,14 +139,14 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 		step.is_open |= begins;
 		ws_unlock(&lock, &signals);
 	} else if (kind != WS_CALIBRATION_NONE) {
-		ws_turn_device(is_left_out(kind) ? WS_DEVICE_OFF : WS_DEVICE_WAIT);
+		ws_turn_device(kind_leaves_out(kind) ? WS_DEVICE_OFF : WS_DEVICE_WAIT);
 	}
 	return begins;
 }
 
 void ws_calibrate_begun(void)
 {
-	if (!is_mine() || !is_left_out(step.kind))
+	if (!is_mine() || !kind_leaves_out(step.kind))
 		return;
 	atomic_store(&ws_recorded_now, WS_RECORDED_NOT);
 	if (atomic_load(&names_steps) == WS_STEPS_RANGES)
@@ -181,7 +181,7 @@ enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 		kind = step.kind;
 	}
 	ws_unlock(&lock, &signals);
-	if (is_left_out(kind)) {
+	if (kind_leaves_out(kind)) {
 		record_again();
 		if (source == WS_STEPS_RANGES)
 			leave_out_operations(0);
@@ -212,7 +212,7 @@ void ws_calibrate_abandoned(void)
 	}
 	if (!is_mine())
 		return;
-	if (is_left_out(step.kind)) {
+	if (kind_leaves_out(step.kind)) {
 		record_again();
 		leave_out_operations(0);
 	}
