@@ -45,7 +45,7 @@ static const char *number_of(struct finder *f, const struct ws_time_window *w)
 	return ws_arena_format(f->arena, "%" PRIu32, f->m->steps[w->step].number);
 }
 
-static bool is_at(const struct ws_model_step *step, int64_t at_ns)
+static bool is_step_at(const struct ws_model_step *step, int64_t at_ns)
 {
 	return at_ns >= step->start_ns && (uint64_t)at_ns - (uint64_t)step->start_ns < (uint64_t)step->total_ns;
 }
@@ -60,10 +60,10 @@ static const struct ws_time_window *find_told(struct finder *f, const struct ws_
 
 	for (size_t i = 0; i < w->n; i++)
 		if (w->window[i].step != WS_NONE &&
-		    is_at(&m->steps[w->window[i].step], told_ns))
+		    is_step_at(&m->steps[w->window[i].step], told_ns))
 			return &w->window[i];
 	for (size_t i = 0; i < m->nsteps; i++)
-		if (is_at(&m->steps[i], told_ns))
+		if (is_step_at(&m->steps[i], told_ns))
 			why = m->steps[i].apart
 			              ? ws_arena_format(f->arena, "contains %s",
 			                                ws_step_apart_name(m->steps[i].apart))
@@ -358,7 +358,7 @@ static const char *part_words(const struct ws_slow_step *s, const struct ws_slow
 }
 
 /* The part of a kind that is longer by most; NULL: none is. */
-static const struct ws_slow_part *most_of(const struct ws_slow_step *s, enum ws_slow_kind kind)
+static const struct ws_slow_part *longest_part(const struct ws_slow_step *s, enum ws_slow_kind kind)
 {
 	const struct ws_slow_part *most = NULL;
 
@@ -453,7 +453,7 @@ static const char *host_words(struct finder *f, double least_ns)
 	const char *words = "";
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		const struct ws_slow_part *p = most_of(f->out, kinds[i]);
+		const struct ws_slow_part *p = longest_part(f->out, kinds[i]);
 
 		if (p && more_ns(p) >= least_ns)
 			words = ws_arena_format(f->arena, "%s, in %s %s", words, what[i],
@@ -466,7 +466,7 @@ static void find_cause(struct finder *f)
 {
 	struct ws_slow_step *s = f->out;
 	const double all_ns = (double)(length_of(s->slow) - length_of(s->median));
-	const struct ws_slow_part *use = most_of(s, WS_SLOW_USE);
+	const struct ws_slow_part *use = longest_part(s, WS_SLOW_USE);
 	const double share = use ? more_ns(use) / all_ns : 0;
 	const char *host = host_words(f, MAIN_SHARE * all_ns);
 
