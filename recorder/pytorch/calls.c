@@ -325,15 +325,6 @@ static _Atomic uint32_t thread_words = (1u << LINK_WORDS) - 1;
 static _Atomic uint32_t
         forward_calls; /* forward calls whose number equals PyTorch's counter, and is above 0 */
 
-static uint64_t link_word(const void *fn, uint32_t i)
-{
-	uint64_t word = 1;
-
-	(void)ws_torch_peek((const uint8_t *)fn + ws_torch.inputs + 16 + i * 8, &word,
-	                    sizeof(word));
-	return word;
-}
-
 static int64_t number_of(const void *fn)
 {
 	int64_t number;
@@ -357,15 +348,16 @@ static uint32_t link_first(const void *fn, int64_t number)
 		 * that remain. */
 		bool is_backward = !is_forward;
 		uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
+		uint64_t word[LINK_WORDS];
 
 		if (!(words & (words - 1)))
 			return words;
-		for (uint32_t i = 0; i < LINK_WORDS; i++) {
-			const uint64_t word = words >> i & 1 ? link_word(fn, i) : 0;
-
-			if (is_backward ? !word || word >> 20 : word)
+		for (uint32_t i = 0; i < LINK_WORDS; i++)
+			word[i] = 1; /* of memory that is unmapped */
+		(void)ws_torch_peek((const uint8_t *)fn + ws_torch.inputs + 16, word, sizeof(word));
+		for (uint32_t i = 0; i < LINK_WORDS; i++)
+			if (is_backward ? !word[i] || word[i] >> 20 : word[i])
 				words &= ~(1u << i);
-		}
 		return atomic_fetch_and(&thread_words, words) & words;
 	}
 	return atomic_load(&thread_words);

@@ -237,18 +237,52 @@ static const char *shown(const char *file)
 
 /* --- reading --- */
 
+/*
+ * Code of foreign files that was seen. Modules of PyTorch are many frames deep, and their path is
+ * compared once. Each has a reference of ours, so that no other code gets its address; the number
+ * is limited, as generated code would otherwise never end.
+ */
+#define FOREIGN_LOG  12
+#define FOREIGN_NEAR 8 /* places where one is looked for */
+
+static _Atomic(void *) foreign_code[1u << FOREIGN_LOG];
+
+/* Where this code is, or where it may be added; NULL: there is no place near its hash. */
+static _Atomic(void *) *place_of_code(const void *code)
+{
+	const uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9E3779B97F4A7C15);
+
+	for (uint32_t i = 0; i < FOREIGN_NEAR; i++) {
+		_Atomic(void *) *place = &foreign_code[((hash >> (64 - FOREIGN_LOG)) + i) &
+		                                       ((1u << FOREIGN_LOG) - 1)];
+		const void *found = atomic_load_explicit(place, memory_order_relaxed);
+
+		if (!found || found == code)
+			return place;
+	}
+	return NULL;
+}
+
 #define MAX_FRAMES 1000
 #define MAX_LINE   (PATH_MAX + 320)
 
 /* Writes `file:line function` of a frame. False: its file is not the program's. */
 static bool describe(void *frame, char line[MAX_LINE])
 {
-	void *code = python.frame_code(frame);
+	void *code = python.frame_code(frame), *none = NULL;
+	_Atomic(void *) *place = code ? place_of_code(code) : NULL;
+	const bool is_known_foreign =
+	        place && atomic_load_explicit(place, memory_order_relaxed) == code;
 	char file[PATH_MAX], function[256] = "?";
-	const bool is_of_program = code &&
-	                           copy_attribute(code, "co_filename", file, sizeof(file)) &&
-	                           !is_foreign(file);
+	const bool has_file = code && !is_known_foreign &&
+	                      copy_attribute(code, "co_filename", file, sizeof(file));
+	const bool is_of_program = has_file && !is_foreign(file);
 
+	if (has_file && !is_of_program && place) {
+		python.keep(code);
+		if (!atomic_compare_exchange_strong(place, &none, code))
+			python.release(code); /* another thread has used the place */
+	}
 	if (is_of_program) {
 		(void)copy_attribute(code, "co_name", function, sizeof(function));
 		snprintf(line, MAX_LINE, "%s:%d %s", shown(file), python.frame_line(frame),
