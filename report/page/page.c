@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/advice/advice.h"
 #include "report/analysis/calibration.h"
@@ -14,6 +15,7 @@
 #include "report/analysis/energy.h"
 #include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
+#include "report/base/order.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"
@@ -771,6 +773,7 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
+#define BETWEEN_PERCENT    10 /* less between two steps is not worth a sentence */
 #define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
 
 void ws_page_add_headline(struct ws_page_making *p)
@@ -1000,6 +1003,29 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            " of that are kernels without a launch record: no table of "
 			            "steps has them.",
 			            NULL);
+	}
+	if (page->has_steps && !page->on_cpu) {
+		/* Where steps are calls or ranges, what the program does between two of them: the
+		 * median, as it may rest between two epochs. */
+		const struct ws_windows *windows = ws_windows(p->m, p->whole->sel);
+		const struct ws_time_window *w = windows->window;
+		int64_t *gap_ns = ws_xarray(windows->n + 1, sizeof(*gap_ns));
+		size_t ngaps = 0;
+		double between_ns, percent;
+
+		for (size_t i = 0; i + 1 < windows->n; i++)
+			if (w[i + 1].step == w[i].step + 1)
+				gap_ns[ngaps++] =
+				        w[i + 1].start_ns - w[i].end_ns -
+				        ws_unrecorded_ns(p->m, w[i].end_ns, w[i + 1].start_ns);
+		ws_sort(gap_ns, ngaps, sizeof(*gap_ns), ws_by_time);
+		between_ns = ngaps ? (double)gap_ns[(ngaps - 1) / 2] : 0;
+		percent = 100 * between_ns / (between_ns + page->step_ns);
+		if (percent >= BETWEEN_PERCENT)
+			ws_page_say(p->page, "", "Between two steps the program spends another ",
+			            ws_say_part_of(p->texts, between_ns, percent),
+			            ", which no table of steps contains.", NULL);
+		free(gap_ns);
 	}
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",

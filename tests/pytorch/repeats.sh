@@ -5,11 +5,8 @@ set -eu
 # shellcheck source=tests/pytorch/common.sh
 . "$(dirname "$0")/common.sh"
 
-record() { # record PROGRAM HOW: with its tables
+record() { # record PROGRAM HOW
 	"$ws" record --pytorch="$2" -o "$1.$2.wtrace" -- "$python" "$here/repeats.py" "$1" >log 2>&1 || { cat log; fail "recording $1"; }
-	for table in ops ranges; do
-		"$ws" report "$1.$2.wtrace" --table $table --format csv -o "$1.$2.$table.csv" >>log 2>&1
-	done
 }
 for program in alike layers always_other growing last_batch evaluation unseen inference threads other_thread; do
 	record $program shapes
@@ -20,27 +17,7 @@ for program in alike growing evaluation inference; do
 	record $program full
 done
 
-# not a number that is no time differs
-cat >compare.py <<'PY'
-import csv
-import sys
-
-
-def rows(path):
-    # of several lines the one with the most time stands first
-    kept = [{k: v for k, v in r.items() if not any(u in k for u in ("ns)", "%", "/s", "Ratio", "Source"))}
-            for r in csv.DictReader(open(path, newline="", encoding="utf-8"))]
-    return sorted(map(str, kept))
-
-
-for program in sys.argv[1:]:
-    for table in "ops", "ranges":
-        full, shapes = (rows(f"{program}.{how}.{table}.csv") for how in ("full", "shapes"))
-        wrong = [(a, b) for a, b in zip(full, shapes) if a != b]
-        if wrong or len(full) != len(shapes) or not full:
-            sys.exit(f"{program}, {table}: {len(full)} and {len(shapes)} rows, {wrong[:2]}")
-PY
-python3 compare.py alike growing evaluation inference >out || fail "$(cat out)"
+"$python" "$here/same_tables.py" "$ws" ops,ranges alike growing evaluation inference >out 2>&1 || fail "$(cat out)"
 
 periods() { # periods PROGRAM: how many were recorded
 	csv_cell $1.periods.csv recorded
@@ -55,7 +32,8 @@ contains evaluation.steps "3 of 59 steps contain an evaluation"
 # what differs is recorded from there on, or is no measured step
 # (a layer is left out by each tenth step: expected where the two before had it)
 contains layers.steps "2 of 59 steps lack operations, as they repeat no recorded step"
-equal "backward of the others" "$(csv_cell layers.shapes.ops.csv Calls Name=AddmmBackward0)" $((53 * 5 + 4 * 4))
+table layers.shapes.wtrace ops
+equal "backward of the others" "$(csv_cell layers.shapes.wtrace.ops.csv Calls Name=AddmmBackward0)" $((53 * 5 + 4 * 4))
 contains last_batch.steps "of 59 steps lack"
 [ "$(periods always_other)" -ge 30 ] || fail "of 40 steps that differ $(periods always_other) were recorded"
 # between the last step that was recorded before and the first behind no call is given operations
