@@ -119,3 +119,8 @@ double ws_nvtx_real(uint64_t type, const uint8_t *p)
 	memcpy(&single, &bits, sizeof(single));
 	return (double)single;
 }
+
+uint64_t ws_nvtx_number_size(uint64_t type)
+{
+	return ws_nvtx_integer(type) ? ws_nvtx_integer(type)->bytes : ws_nvtx_real_size(type);
+}

@@ -22,3 +22,5 @@ uint64_t ws_nvtx_type_of_enum(uint64_t size);
 uint64_t ws_nvtx_real_size(uint64_t type);
 /* The value of those bytes. */
 double ws_nvtx_real(uint64_t type, const uint8_t *p);
+/* Bytes of a number of either kind; 0: no such type. */
+uint64_t ws_nvtx_number_size(uint64_t type);

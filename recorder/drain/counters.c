@@ -1,6 +1,5 @@
-/* NVTX counters: the fields of their samples, and samples as rows. */
+/* Definitions of NVTX counters: the fields of their samples. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "formats/base/bytes.h"
@@ -14,14 +13,6 @@
 #define MOST_FIELDS     4096
 #define MOST_FIELDS_ALL (1u << 20)
 #define MOST_NAME       256 /* bytes of a field's name in a path */
-
-/* A number in the samples of a counter. */
-struct ws_drain_field {
-	uint64_t series; /* id of the row */
-	uint64_t type;   /* NVTX entry type */
-	uint64_t offset;
-	bool is_normalized;
-};
 
 /* A counter while its fields are found. */
 struct counter {
@@ -57,11 +48,6 @@ static uint64_t number_type(const struct ws_drain *d, uint64_t type)
 		return 0;
 	memcpy(&of, body.ptr, sizeof(of));
 	return ws_nvtx_type_of_enum(of.size_bytes);
-}
-
-static uint64_t number_size(uint64_t type)
-{
-	return ws_nvtx_integer(type) ? ws_nvtx_integer(type)->bytes : ws_nvtx_real_size(type);
 }
 
 /* Adds a limit; false: there is none. */
@@ -165,7 +151,7 @@ static uint64_t add_fields(struct ws_drain *d, struct counter *c, uint64_t schem
 			continue;
 		if (nested.len >= sizeof(of))
 			memcpy(&of, nested.ptr, sizeof(of));
-		size = type ? number_size(type) : of.size_bytes;
+		size = type ? ws_nvtx_number_size(type) : of.size_bytes;
 		if (!size || size > WS_MAX_PAYLOAD || f.offset > WS_MAX_PAYLOAD ||
 		    f.flags & (WSN_ENTRY_FLAG_POINTER | WSN_ENTRY_FLAG_OFFSET_FROM_BASE |
 		               WSN_ENTRY_FLAG_OFFSET_FROM_HERE) ||
@@ -223,89 +209,5 @@ bool ws_counter_define(struct ws_drain *d, uint64_t id, const struct ws_def_coun
 	WS_GROW(d->counters, d->ncounters + 1, d->counters_capacity);
 	d->counters[d->ncounters] = counter;
 	ws_map_put(&d->counter_places, id, d->ncounters++);
-	return 1;
-}
-
-static void set_real(struct ws_row_counter *row, double value)
-{
-	row->form = WS_COUNTER_REAL;
-	row->real = value;
-	row->value = value >= 9.2e18    ? INT64_MAX
-	             : value <= -9.2e18 ? INT64_MIN
-	             : isnan(value)     ? 0
-	                                : llround(value);
-}
-
-/* Sets the value of a field. False: the sample ends before it. */
-static bool set_value(struct ws_row_counter *row, const struct ws_drain_field *f,
-                      const uint8_t *bytes, size_t len)
-{
-	const struct ws_nvtx_integer *n = ws_nvtx_integer(f->type);
-	uint64_t bits;
-
-	if (f->offset > len || len - f->offset < number_size(f->type))
-		return 0;
-	if (!n) {
-		set_real(row, ws_nvtx_real(f->type, bytes + f->offset));
-		return 1;
-	}
-	(void)ws_nvtx_integer_bits(n, bytes + f->offset, len - f->offset, &bits);
-	if (f->is_normalized)
-		set_real(row, (n->is_signed ? (double)(int64_t)bits : (double)bits) /
-		                      (ldexp(1, n->bytes * 8 - n->is_signed) - 1));
-	else if (n->is_signed || bits <= INT64_MAX)
-		row->value = (int64_t)bits;
-	else
-		set_real(row, (double)bits);
-	return 1;
-}
-
-bool ws_counter_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes, uint32_t size)
-{
-	struct ws_row_counter row = {.thread = thread};
-	const struct ws_drain_counter *counter;
-	struct ws_rec_sample rec;
-	const uint64_t *place;
-	double real;
-
-	if (size < sizeof(rec))
-		return 0;
-	memcpy(&rec, bytes, sizeof(rec));
-	place = ws_map_get(&d->counter_places, rec.counter);
-	if (!place || !rec.bytes ||
-	    size != sizeof(rec) + (uint64_t)WS_ALIGN8((uint64_t)rec.bytes) ||
-	    !ws_drain_time(d, rec.head.time_ns, &row.time_ns))
-		return 0;
-	counter = &d->counters[*place];
-	bytes += sizeof(rec);
-	/* a single value of several, or none of a counter without numbers */
-	if (!counter->n || (counter->n > 1 && (rec.head.form == WS_SAMPLE_INT64 ||
-	                                       rec.head.form == WS_SAMPLE_FLOAT64)))
-		d->counted[WS_DROPPED_nvtx_not_kept_counter_samples]++;
-	for (size_t i = 0; i < counter->n; i++) {
-		const struct ws_drain_field *f = &d->fields[counter->first + i];
-		struct ws_row_counter of = row;
-		bool is_kept = counter->n == 1 && rec.bytes == sizeof(int64_t);
-
-		of.series = f->series;
-		if (rec.head.form == WS_SAMPLE_INT64 && is_kept) {
-			memcpy(&of.value, bytes, sizeof(of.value));
-			if (f->is_normalized)
-				is_kept = set_value(&of, f, bytes, rec.bytes);
-		} else if (rec.head.form == WS_SAMPLE_FLOAT64 && is_kept) {
-			memcpy(&real, bytes, sizeof(real));
-			set_real(&of, real);
-		} else if (rec.head.form == WS_SAMPLE_NO_VALUE) {
-			is_kept = 1;
-			of.form = *bytes == WSN_COUNTER_SAMPLE_ZERO        ? WS_COUNTER_WHOLE
-			          : *bytes == WSN_COUNTER_SAMPLE_UNCHANGED ? WS_COUNTER_UNCHANGED
-			                                                   : WS_COUNTER_UNAVAILABLE;
-		} else if (rec.head.form == WS_SAMPLE_BYTES) {
-			is_kept = set_value(&of, f, bytes, rec.bytes);
-			d->counted[WS_DROPPED_nvtx_not_kept_counter_samples] += !is_kept;
-		}
-		if (is_kept)
-			ws_drain_add(d, WS_KIND_COUNTER, &of);
-	}
 	return 1;
 }

@@ -369,13 +369,6 @@ struct def {
 	} fixed;
 };
 
-struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name)
-{
-	if (name.offset > body.len || name.size > body.len - name.offset)
-		return (struct ws_bytes){"", 0};
-	return (struct ws_bytes){(const uint8_t *)body.ptr + name.offset, name.size};
-}
-
 static bool define_process(struct ws_drain *d, const struct def *def)
 {
 	struct ws_row_process row = {.pid = def->fixed.process.pid,

@@ -1,9 +1,12 @@
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "formats/schema/nvtx_number.h"
+#include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"
 #include "recorder/shared/system.h"
@@ -440,6 +443,93 @@ static bool add_op_period(struct ws_drain *d, uint32_t thread, const uint8_t *by
 	return 1;
 }
 
+/* --- samples of NVTX counters --- */
+
+static void set_real(struct ws_row_counter *row, double value)
+{
+	row->form = WS_COUNTER_REAL;
+	row->real = value;
+	row->value = value >= 9.2e18    ? INT64_MAX
+	             : value <= -9.2e18 ? INT64_MIN
+	             : isnan(value)     ? 0
+	                                : llround(value);
+}
+
+/* Sets the value of a field. False: the sample ends before it. */
+static bool set_value(struct ws_row_counter *row, const struct ws_drain_field *f,
+                      const uint8_t *bytes, size_t len)
+{
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(f->type);
+	uint64_t bits;
+
+	if (f->offset > len || len - f->offset < ws_nvtx_number_size(f->type))
+		return 0;
+	if (!n) {
+		set_real(row, ws_nvtx_real(f->type, bytes + f->offset));
+		return 1;
+	}
+	(void)ws_nvtx_integer_bits(n, bytes + f->offset, len - f->offset, &bits);
+	if (f->is_normalized)
+		set_real(row, (n->is_signed ? (double)(int64_t)bits : (double)bits) /
+		                      (ldexp(1, n->bytes * 8 - n->is_signed) - 1));
+	else if (n->is_signed || bits <= INT64_MAX)
+		row->value = (int64_t)bits;
+	else
+		set_real(row, (double)bits);
+	return 1;
+}
+
+/* A row for each number of a sample. False: it is invalid. */
+static bool add_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes, uint32_t size)
+{
+	struct ws_row_counter row = {.thread = thread};
+	const struct ws_drain_counter *counter;
+	struct ws_rec_sample rec;
+	const uint64_t *place;
+	double real;
+
+	if (size < sizeof(rec))
+		return 0;
+	memcpy(&rec, bytes, sizeof(rec));
+	place = ws_map_get(&d->counter_places, rec.counter);
+	if (!place || !rec.bytes ||
+	    size != sizeof(rec) + (uint64_t)WS_ALIGN8((uint64_t)rec.bytes) ||
+	    !ws_drain_time(d, rec.head.time_ns, &row.time_ns))
+		return 0;
+	counter = &d->counters[*place];
+	bytes += sizeof(rec);
+	/* a single value of several, or none of a counter without numbers */
+	if (!counter->n || (counter->n > 1 && (rec.head.form == WS_SAMPLE_INT64 ||
+	                                       rec.head.form == WS_SAMPLE_FLOAT64)))
+		d->counted[WS_DROPPED_nvtx_not_kept_counter_samples]++;
+	for (size_t i = 0; i < counter->n; i++) {
+		const struct ws_drain_field *f = &d->fields[counter->first + i];
+		struct ws_row_counter of = row;
+		bool is_kept = counter->n == 1 && rec.bytes == sizeof(int64_t);
+
+		of.series = f->series;
+		if (rec.head.form == WS_SAMPLE_INT64 && is_kept) {
+			memcpy(&of.value, bytes, sizeof(of.value));
+			if (f->is_normalized)
+				is_kept = set_value(&of, f, bytes, rec.bytes);
+		} else if (rec.head.form == WS_SAMPLE_FLOAT64 && is_kept) {
+			memcpy(&real, bytes, sizeof(real));
+			set_real(&of, real);
+		} else if (rec.head.form == WS_SAMPLE_NO_VALUE) {
+			is_kept = 1;
+			of.form = *bytes == WSN_COUNTER_SAMPLE_ZERO        ? WS_COUNTER_WHOLE
+			          : *bytes == WSN_COUNTER_SAMPLE_UNCHANGED ? WS_COUNTER_UNCHANGED
+			                                                   : WS_COUNTER_UNAVAILABLE;
+		} else if (rec.head.form == WS_SAMPLE_BYTES) {
+			is_kept = set_value(&of, f, bytes, rec.bytes);
+			d->counted[WS_DROPPED_nvtx_not_kept_counter_samples] += !is_kept;
+		}
+		if (is_kept)
+			ws_drain_add(d, WS_KIND_COUNTER, &of);
+	}
+	return 1;
+}
+
 /* Turns one record of a thread into rows. False: it is invalid. */
 static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
@@ -448,7 +538,7 @@ static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, 
 	if (!ws_drain_thread(d, thread) || !record_head(&ev.rec, rec, size))
 		return 0;
 	if (ev.rec.head.type == WS_REC_SAMPLE)
-		return ws_counter_sample(d, thread, rec, size);
+		return add_sample(d, thread, rec, size);
 	if (ev.rec.head.type == WS_REC_OP)
 		return size == sizeof(struct ws_rec_op) && add_op(d, thread, rec);
 	if (ev.rec.head.type == WS_REC_NODE)

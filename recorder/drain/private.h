@@ -122,7 +122,13 @@ enum ws_drain_seen {
 	WS_SEEN_DAMAGED, /* the same, but later the table of states says that it has no memory */
 };
 
-struct ws_drain_field;
+/* A number in the samples of a counter. */
+struct ws_drain_field {
+	uint64_t series; /* id of the row */
+	uint64_t type;   /* NVTX entry type */
+	uint64_t offset;
+	bool is_normalized;
+};
 
 /* A counter of NVTX: its numbers in the samples. */
 struct ws_drain_counter {
@@ -237,7 +243,12 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 uint64_t ws_drain_definitions(struct ws_drain *d);
 
 /* A name in the body of a definition. */
-struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name);
+static inline struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_name name)
+{
+	if (name.offset > body.len || name.size > body.len - name.offset)
+		return (struct ws_bytes){"", 0};
+	return (struct ws_bytes){(const uint8_t *)body.ptr + name.offset, name.size};
+}
 
 /* --- counters.c --- */
 
@@ -247,8 +258,6 @@ bool ws_counter_define(struct ws_drain *d, uint64_t id, const struct ws_def_coun
 /* Scope, unit, scale, limits and kind of value. */
 void ws_counter_semantics(struct ws_drain *d, const struct ws_def_semantics *s,
                           struct ws_bytes unit, struct ws_row_counter_series *row);
-/* Writes a sample as a row for each of its numbers. False: it is invalid. */
-bool ws_counter_sample(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
 
 /* --- events.c --- */
 

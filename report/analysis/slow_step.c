@@ -88,9 +88,10 @@ static const struct ws_time_window *find_longest(struct finder *f, const struct 
 		if (!longest || length_of(&w->window[i]) > length_of(longest))
 			longest = &w->window[i];
 	if (!longest || w->n - first <= LEAST_OTHERS) {
-		f->out->obstacle = ws_arena_format(
-		        f->arena, "With under %d measured steps none is called slow.",
-		        LEAST_OTHERS + 1);
+		f->out->obstacle =
+		        ws_arena_format(f->arena,
+		                        "Fewer than %d steps are measured, so none is called slow.",
+		                        LEAST_OTHERS + 1);
 		return NULL;
 	}
 	median = ws_windows_median(w);
@@ -353,7 +354,8 @@ static const char *part_words(const struct ws_slow_step *s, const struct ws_slow
 		                       ws_say_number(texts, n), ws_say_number(texts, median));
 	if (!(ratio > 1))
 		return NULL;
-	return ws_arena_format(texts, "each %.3g times as long%s%s", ratio, is_kernel ? "; " : "",
+	return ws_arena_format(texts, "each %s times as long%s%s", ws_say_number(texts, ratio),
+	                       is_kernel ? "; " : "",
 	                       is_kernel ? longer_words(s, ratio, texts) : "");
 }
 
@@ -440,8 +442,8 @@ static const char *computing_words(struct finder *f)
 		return ws_arena_format(f->arena, ", by more kernels: %s instances of %s instead of %s",
 		                       ws_say_number(f->arena, most[why]->count[WS_SLOW_IT]), name,
 		                       ws_say_number(f->arena, most[why]->count[WS_SLOW_MEDIAN]));
-	return ws_arena_format(f->arena, ": the same kernels take %.3g times as long; %s", ratio,
-	                       longer_words(s, ratio, f->arena));
+	return ws_arena_format(f->arena, ": the same kernels take %s times as long; %s",
+	                       ws_say_number(f->arena, ratio), longer_words(s, ratio, f->arena));
 }
 
 /* Where the host was when the device waited, or without a device: the range and the call that are
