@@ -93,6 +93,34 @@ static struct ws_sample inflate(const struct ws_sample *s)
 	return out;
 }
 
+/* A flight recording of two pieces, of which the first is dropped: in the file it is a hole. */
+static int write_pieces(const char *corpus)
+{
+	const struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS, .has_pieces = 1};
+	const struct ws_row_nvtx open = {.time_ns = 200000, .thread = 1, .type = WS_NVTX_PUSH};
+	struct ws_trace_writer *w;
+	struct ws_err err;
+	char path[4096];
+	int bad;
+
+	snprintf(path, sizeof(path), "%s/reader/pieces.wtrace", corpus);
+	remove(path);
+	if (trace_file_create(&w, path, &opts, &err) != WS_OK)
+		abort();
+	bad = ws_trace_writer_begin_piece(w, 0, NULL, 0, &err) != WS_OK;
+	ws_sample_fill(w);
+	bad |= ws_trace_writer_begin_piece(w, 400000, &open, 1, &err) != WS_OK;
+	bad |= ws_trace_writer_add(w, WS_KIND_NVTX,
+	                           &(struct ws_row_nvtx){.time_ns = 400001,
+	                                                 .thread = 1,
+	                                                 .type = WS_NVTX_POP},
+	                           &err) != WS_OK;
+	bad |= ws_trace_writer_flush(w, &err) != WS_OK;
+	bad |= ws_trace_writer_drop_before(w, 400000, &err) != WS_OK;
+	ws_trace_writer_free(w);
+	return bad;
+}
+
 static int write_seeds(const char *corpus)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
@@ -108,6 +136,7 @@ static int write_seeds(const char *corpus)
 	bad |= write_seed(corpus, "small.wtrace", &small, small.size);
 	bad |= write_seed(corpus, "inflated.wtrace", &inflated, inflated.size);
 	bad |= write_blocks(corpus, &inflated);
+	bad |= write_pieces(corpus);
 	ws_sample_free(&small);
 	ws_sample_free(&modelled);
 	ws_sample_free(&inflated);
