@@ -236,16 +236,35 @@ void ws_walk_free(struct ws_walk *w)
 	w->nblocks = w->capacity = 0;
 }
 
+/* What block i could not be read for: a flight recorder may free it meanwhile, so that it is zeros.
+ */
+static enum ws_status failure_of(const struct ws_walk *w, size_t i, enum ws_status status,
+                                 struct ws_err *err)
+{
+	struct ws_file_header now;
+
+	/* the first block is the schema, which stays before what is kept */
+	if (status != WS_OK && i && ws_file_header_get(w->data, w->size, &now, NULL) == WS_OK &&
+	    w->blocks[i].offset < now.kept_from)
+		return WS_FAIL(
+		        err, IO_READ,
+		        "the flight recorder that writes this file dropped a part that was "
+		        "being read. Read it again, or let `warpsheet ctl dump` write a trace");
+	return status;
+}
+
 enum ws_status ws_walk_view(const struct ws_walk *w, size_t i, struct ws_block_view *view,
                             struct ws_err *err)
 {
 	const struct ws_block_info *info = &w->blocks[i];
 	struct ws_block_header header;
+	enum ws_status status =
+	        ws_block_header_get(w->data + info->offset, info->size, info->offset, &header, err);
 
-	/* the header was right when the block was found */
-	ws_block_header_get(w->data + info->offset, info->size, info->offset, &header, NULL);
-	return ws_block_view_open(view, &header, w->data + info->offset + WS_BLOCK_HEADER_BYTES,
-	                          info->offset, err);
+	WS_THEN(status,
+	        ws_block_view_open(view, &header, w->data + info->offset + WS_BLOCK_HEADER_BYTES,
+	                           info->offset, err));
+	return failure_of(w, i, status, err);
 }
 
 /* With a page, Linux also maps what it has of the aligned stretch of this size around it. */
@@ -422,18 +441,8 @@ enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
                                       struct ws_block *out, struct ws_err *err)
 {
 	const size_t stored = r->parts[i].stored;
-	const enum ws_status status = decode(r, stored, &r->parts[i].info, out, err);
-	struct ws_file_header now;
 
-	/* the first block is the schema, which stays before what is kept */
-	if (status != WS_OK && stored &&
-	    ws_file_header_get(r->walk.data, r->walk.size, &now, NULL) == WS_OK &&
-	    r->walk.blocks[stored].offset < now.kept_from)
-		return WS_FAIL(
-		        err, IO_READ,
-		        "the flight recorder that writes this file dropped a part that was "
-		        "being read. Read it again, or let `warpsheet ctl dump` write a trace");
-	return status;
+	return failure_of(&r->walk, stored, decode(r, stored, &r->parts[i].info, out, err), err);
 }
 
 void ws_block_release(struct ws_block *block)
@@ -974,7 +983,10 @@ static void decode_next(void *ctx)
 	struct ws_feed *f = ctx;
 	struct slot *slot = &f->slots[f->next % 2];
 
-	slot->status = read_block(f, f->wanted[f->next].block, &slot->rows, &slot->err);
+	const size_t i = f->wanted[f->next].block;
+
+	slot->status = failure_of(&f->r->walk, f->r->parts[i].stored,
+	                          read_block(f, i, &slot->rows, &slot->err), &slot->err);
 }
 
 static int by_time(const void *pa, const void *pb)
