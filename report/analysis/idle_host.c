@@ -131,7 +131,8 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 		WS_COUNT_FIRST(at, f->ncalls, f->call[at].row < l->first - 1);
 		if (at < f->ncalls && f->call[at].row == l->first - 1)
 			f->call[at].kernel = text;
-		if (l->pause && l->n > 2 && ALONE_TIMES * l->later_ns < pause_ns(l->pause))
+		if (l->pause && l->n > 2 &&
+		    ALONE_TIMES * (double)l->later_ns < (double)pause_ns(l->pause))
 			ws_spans_add(&f->host->setup, l->pause->span.start_ns,
 			             l->pause->span.end_ns);
 	}
@@ -285,7 +286,8 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 		bool recurs = has_loop; /* such long calls occur in the last three quarters, too */
 
 		for (size_t q = 1; q < QUARTERS; q++)
-			recurs &= ALONE_TIMES * of_name[call->name].longest_ns[q] >= call_ns(call);
+			recurs &= (double)of_name[call->name].longest_ns[q] >=
+			          (double)call_ns(call) / ALONE_TIMES;
 		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)
 			ws_spans_add(&f.host->setup, call->span.start_ns, call->span.end_ns);
 		else if (role & ROLE_ALLOC)
@@ -295,10 +297,11 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	/* First steps that are far longer than the others are start-up. */
 	if (w->n >= WS_STAT_MIN_SAMPLES && w->window[0].step == 0 && m->kept_from_ns == INT64_MIN) {
 		const struct ws_time_window *median = ws_windows_median(w);
-		const int64_t most_ns = WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
+		const double most_ns =
+		        WS_IDLE_FIRST_TIMES * (double)(median->end_ns - median->start_ns);
 
 		for (const struct ws_time_window *at = w->window;
-		     at->end_ns - at->start_ns > most_ns; at++) {
+		     (double)(at->end_ns - at->start_ns) > most_ns; at++) {
 			ws_spans_add(&host->setup, at->start_ns, at->end_ns);
 			host->first_steps++;
 		}

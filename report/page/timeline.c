@@ -100,7 +100,7 @@ static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_
 	int64_t open_end_ns = open->box.start_ns + open->box.dur_ns;
 	if (open->box.count &&
 	    (!boxes_is_short(b, box->dur_ns) || box->start_ns - open_end_ns >= b->shortest_ns ||
-	     end_ns - open->box.start_ns > MOST_TIMES * b->shortest_ns))
+	     (double)(end_ns - open->box.start_ns) > MOST_TIMES * (double)b->shortest_ns))
 		close_box(b, lane, open);
 	if (!boxes_is_short(b, box->dur_ns)) {
 		push(b, lane, box);
