@@ -18,7 +18,7 @@
 /* Kinds of periods that are remembered. */
 #define KINDS 32
 /* Periods of a kind in a row that are left out: so many at first, then twice as many each time. */
-#define FIRST_REST 8
+#define FIRST_REST 32
 #define LAST_REST  64
 
 /* Periods of the same marks. */
