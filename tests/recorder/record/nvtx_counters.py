@@ -2,47 +2,28 @@
 
 A program registers every kind of counter and samples it in every way. Series, values, tables, exports and losses are right by hand.
 """
-import csv
-import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import nvtx_program
+
 SOURCE = r"""
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
-#include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtSemanticsCounters.h>
 #include <nvtx3/nvToolsExtSemanticsScope.h>
 #include <nvtx3/nvToolsExtSemanticsTime.h>
-
-#define ID(n) ((1u << 24) + (n))
-static nvtxDomainHandle_t domain;
 
 static uint64_t add(const char *name, uint64_t schema, uint64_t id, uint64_t scope, const void *semantics)
 {
 	nvtxCounterAttr_t a = {sizeof(a), schema, name, strcmp(name, "tokens") ? NULL : "since the start", scope, semantics, id};
 
 	return nvtxCounterRegister(domain, &a);
-}
-
-static void add_schema(uint64_t id, const nvtxPayloadSchemaEntry_t *entries, size_t n, size_t size)
-{
-	nvtxPayloadSchemaAttr_t a = {0};
-
-	a.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
-	a.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-	a.entries = entries;
-	a.numEntries = n;
-	a.payloadStaticSize = size;
-	a.schemaId = id;
-	nvtxPayloadSchemaRegister(domain, &a);
 }
 
 static nvtxSemanticsCounter_t counter(const char *unit, uint64_t flags, uint64_t numerator, uint64_t denominator)
@@ -104,7 +85,6 @@ int main(void)
 	struct timed t[2] = {{0, 1.25f}, {0, -2.5f}};
 	int64_t values[3] = {10, 20, 30}, times[3];
 	uint64_t id, batched, of_tsc, small;
-	nvtxPayloadEnumAttr_t e = {0};
 	uint8_t state = 1;
 
 	domain = nvtxDomainCreateA("model");
@@ -115,10 +95,7 @@ int main(void)
 	add_schema(ID(2), pairs, 2, sizeof(struct pair));
 	add_schema(ID(3), fields, 7, sizeof(g));
 	add_schema(ID(4), with_time, 2, sizeof(*t));
-	e.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
-	              NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
-	e.entries = states, e.numEntries = 2, e.sizeOfEnum = 1, e.schemaId = ID(5);
-	nvtxPayloadEnumRegister(domain, &e);
+	add_enum(ID(5), states, 2, 1);
 
 	/* two steps of three samples each; each sample alone, by its value */
 	id = add("tokens", NVTX_PAYLOAD_ENTRY_TYPE_INT64, ID(20), NVTX_SCOPE_CURRENT_SW_PROCESS, &tokens);
@@ -202,18 +179,11 @@ def same(what, found, wanted):
 
 def main(compiler, include, record, warpsheet):
     with tempfile.TemporaryDirectory() as folder:
-        source, program, trace = (os.path.join(folder, name) for name in ("counters.c", "counters", "t.wtrace"))
-        with open(source, "w", encoding="utf-8") as f:
-            f.write(SOURCE)
-        subprocess.run([compiler, "-w", "-isystem", include, source, "-o", program, "-ldl"], check=True)
+        program, trace = nvtx_program.build(folder, SOURCE, compiler, include), os.path.join(folder, "t.wtrace")
         subprocess.run([record, "-o", trace, "--", program], check=True, capture_output=True)
 
-        def run(*args):
-            made = subprocess.run([warpsheet, *args], check=True, capture_output=True, text=True).stdout
-            return [tuple(row) for row in csv.reader(io.StringIO(made.lstrip("\ufeff")))][1:]
-
         def ask(query):
-            return run("query", trace, query, "--format", "csv")
+            return nvtx_program.rows(warpsheet, "query", trace, query, "--format", "csv")
 
         samples = [(int(of), number(value)) for of, value in ask("SELECT counter, value FROM counter_sample")]
         found = ask('SELECT name, of_group, domain, unit, samples, minimum, mean, maximum, last, step_change, unavailable, outside, scope, description FROM counters')
@@ -240,7 +210,7 @@ def main(compiler, include, record, warpsheet):
         subprocess.run([warpsheet, "export", trace, "-o", database], check=True, capture_output=True)
         back = os.path.join(folder, "back.wtrace")
         subprocess.run([warpsheet, "import", database, "-o", back], check=True, capture_output=True)
-        same("there and back", run("report", back, "--table", "counters", "--format", "csv"), run("report", trace, "--table", "counters", "--format", "csv"))
+        same("there and back", *(nvtx_program.rows(warpsheet, "report", of, "--table", "counters", "--format", "csv") for of in (back, trace)))
 
 
 main(*sys.argv[1:])
