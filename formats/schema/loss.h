@@ -37,15 +37,15 @@
 	                          "of a fixed place, or had no room")                              \
 	X(nvtx_not_kept_counter_samples, "samples of NVTX counters that were not registered, too " \
 	                                 "short, or not of the recorded time")                     \
-	X(nvtx_not_kept_counter_batches, "batches of samples of NVTX counters with times of a "    \
-	                                 "clock that this program does not know")                  \
+	X(nvtx_not_kept_counter_batches, "batches of samples of NVTX counters that were not "      \
+	                                 "registered, or with times of an unknown clock")          \
 	X(nvtx_not_kept_memory_heaps, "NVTX calls about heaps of memory")                          \
 	X(nvtx_not_kept_memory_regions, "regions of memory in NVTX calls")                         \
 	X(nvtx_not_kept_memory_permissions, "NVTX calls about permissions for memory, and "        \
 	                                    "regions that they name")                              \
 	X(nvtx_not_kept_sync_objects, "NVTX calls about synchronization objects of the program's " \
 	                              "own")                                                       \
-	X(nvtx_not_kept_scopes, "NVTX scopes that had no room")                                    \
+	X(nvtx_not_kept_scopes, "NVTX scopes that had no room, or whose id is reserved")           \
 	X(nvtx_not_kept_time_domains, "NVTX calls about clocks of the program's own")              \
 	X(nvtx_not_kept_schema_details, "semantics of NVTX fields and counters that this program " \
 	                                "does not know")                                           \

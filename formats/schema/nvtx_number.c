@@ -3,55 +3,23 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * Predefined NVTX entry types that hold whole numbers, with their size on the
- * recording machine (64-bit Linux). Source: NVTX 3, nvToolsExtPayload.h.
- * type, bytes, signed
- */
-#define NUMBER_TYPES(X)                \
-	X(1, 1, 1) /* char */          \
-	X(2, 1, 0) /* unsigned char */ \
-	X(3, 2, 1) /* short */         \
-	X(4, 2, 0)                     \
-	X(5, 4, 1) /* int */           \
-	X(6, 4, 0)                     \
-	X(7, 8, 1) /* long */          \
-	X(8, 8, 0)                     \
-	X(9, 8, 1) /* long long */     \
-	X(10, 8, 0)                    \
-	X(11, 1, 1) /* int8_t */       \
-	X(12, 1, 0)                    \
-	X(13, 2, 1) /* int16_t */      \
-	X(14, 2, 0)                    \
-	X(15, 4, 1) /* int32_t */      \
-	X(16, 4, 0)                    \
-	X(17, 8, 1) /* int64_t */      \
-	X(18, 8, 0)                    \
-	X(22, 8, 0) /* size_t */       \
-	X(23, 8, 0) /* an address */   \
-	X(24, 4, 0) /* wchar_t */      \
-	X(25, 1, 0) /* char8_t */      \
-	X(26, 2, 0)                    \
-	X(27, 4, 0)                    \
-	X(32, 1, 0) /* byte */         \
-	X(68, 4, 0) /* category */     \
-	X(69, 4, 0) /* colour */       \
-	X(70, 8, 0) /* scope */        \
-	X(71, 4, 0) /* process id */   \
-	X(72, 8, 0)                    \
-	X(73, 4, 0) /* thread id */    \
-	X(74, 8, 0)
-
-#define ROW(...) {__VA_ARGS__},
+/* By predefined NVTX entry type: size on the recording machine (64-bit Linux), and whether it has a
+ * sign. Source: NVTX 3, nvToolsExtPayload.h. */
+static const struct ws_nvtx_integer integers[] = {
+        [1] = {1, 1},  {1, 0}, {2, 1}, {2, 0}, {4, 1}, {4, 0}, {8, 1}, {8, 0}, /* char … long */
+        [9] = {8, 1},  {8, 0},                                                 /* long long */
+        [11] = {1, 1}, {1, 0}, {2, 1}, {2, 0}, {4, 1}, {4, 0}, {8, 1}, {8, 0}, /* int8_t … */
+        [22] = {8, 0}, {8, 0}, {4, 0},         /* size_t, an address, wchar_t */
+        [25] = {1, 0}, {2, 0}, {4, 0},         /* char8_t … */
+        [32] = {1, 0},                         /* byte */
+        [68] = {4, 0}, {4, 0}, {8, 0},         /* category, colour, scope */
+        [71] = {4, 0}, {8, 0}, {4, 0}, {8, 0}, /* process id, thread id */
+};
 
 const struct ws_nvtx_integer *ws_nvtx_integer(uint64_t type)
 {
-	static const struct ws_nvtx_integer numbers[] = {NUMBER_TYPES(ROW)};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (numbers[i].type == type)
-			return &numbers[i];
-	return NULL;
+	return type < sizeof(integers) / sizeof(*integers) && integers[type].bytes ? &integers[type]
+	                                                                           : NULL;
 }
 
 bool ws_nvtx_integer_bits(const struct ws_nvtx_integer *n, const uint8_t *p, size_t len,

@@ -8,7 +8,7 @@
 
 /* Whole numbers. */
 struct ws_nvtx_integer {
-	uint8_t type, bytes, is_signed;
+	uint8_t bytes, is_signed;
 };
 
 /* NULL: not a type of whole numbers. */

@@ -571,7 +571,7 @@ static struct ws_def_name put_name(struct body *b, const char *text)
 #define CHOSEN_SCOPE (UINT64_C(1) << 63)
 static struct {
 	_Atomic uint64_t key; /* by ws_schema_id(); 0: unused */
-	_Atomic uint32_t def;
+	_Atomic uint32_t def; /* 0 until it is set, after the key */
 } chosen_ids[CHOSEN_SIZE];
 static uint32_t chosen_used;
 
@@ -581,7 +581,7 @@ static uint32_t chosen_place(uint64_t key)
 	uint32_t i = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 52);
 	uint64_t found;
 
-	while ((found = atomic_load_explicit(&chosen_ids[i].key, memory_order_acquire)) &&
+	while ((found = atomic_load_explicit(&chosen_ids[i].key, memory_order_relaxed)) &&
 	       found != key)
 		i = (i + 1) % CHOSEN_SIZE;
 	return i;
@@ -596,8 +596,8 @@ static bool choose(uint64_t key, uint32_t def)
 		chosen_used--;
 		return 0;
 	}
-	atomic_store_explicit(&chosen_ids[i].def, def, memory_order_relaxed);
-	atomic_store_explicit(&chosen_ids[i].key, key, memory_order_release);
+	atomic_store_explicit(&chosen_ids[i].key, key, memory_order_relaxed);
+	atomic_store_explicit(&chosen_ids[i].def, def, memory_order_release);
 	return 1;
 }
 
@@ -611,7 +611,7 @@ static uint32_t def_with_id(uint32_t domain, uint64_t id, uint64_t kind)
 	if (id < WSN_SCHEMA_ID_STATIC_START)
 		return 0;
 	return atomic_load_explicit(&chosen_ids[chosen_place(ws_schema_id(domain, id) | kind)].def,
-	                            memory_order_relaxed);
+	                            memory_order_acquire);
 }
 
 /* As struct ws_def_semantics has it. */
@@ -656,6 +656,8 @@ static void put_semantics(struct body *b, uint32_t domain, const struct wsn_sema
 			ws_lost(WS_DROPPED_nvtx_not_kept_schema_details, 1);
 		}
 	}
+	if (list)
+		ws_lost(WS_DROPPED_nvtx_not_kept_schema_details, 1);
 }
 
 /* Begins a definition with a zeroed fixed part of head_size + n * item_size bytes. */
@@ -758,7 +760,8 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 		field[i].name = put_name(&b, e->name);
 		field[i].description = put_name(&b, e->description);
 		put_semantics(&b, domain, e->semantics, &field[i].semantics);
-		if (field[i].semantics.time_type && l.schema_type == WSN_SCHEMA_STATIC) {
+		if (field[i].semantics.time_type && l.schema_type == WSN_SCHEMA_STATIC &&
+		    field[i].offset < WS_MAX_PAYLOAD) {
 			l.s.time_at = (uint32_t)field[i].offset + 1;
 			l.s.time_type = field[i].semantics.time_type;
 		}
@@ -827,16 +830,19 @@ uint64_t ws_scope_register(uint32_t domain, const struct wsn_scope_attr *attr)
 	const char *parent;
 	uint32_t size = 0, room, id;
 
-	if (attr->struct_size < sizeof(*attr) || chosen == UINT64_MAX)
+	if (attr->struct_size < sizeof(*attr) || chosen == UINT64_MAX) {
+		ws_lost(WS_DROPPED_nvtx_not_kept_scopes, 1);
 		return 0;
+	}
 	parent = attr->parent_scope == 1 ? NULL : wsn_scope_name(attr->parent_scope);
 	if (parent)
 		size = (uint32_t)strlen(parent);
 	else
 		parent = ws_string_text(def_with_id(domain, attr->parent_scope, CHOSEN_SCOPE),
 		                        &size);
-	snprintf(path, sizeof(path), "%.*s%s%s", (int)size, parent ? parent : "", size ? "/" : "",
-	         attr->path ? attr->path : "");
+	if (snprintf(path, sizeof(path), "%.*s%s%s", (int)size, parent ? parent : "",
+	             size ? "/" : "", attr->path ? attr->path : "") >= (int)sizeof(path))
+		ws_lost(WS_DROPPED_text_truncated, 1);
 	id = ws_define_string((struct ws_event_text){.ptr = path});
 	if (id == WS_DEF_NONE)
 		return 0;
@@ -862,6 +868,7 @@ uint64_t ws_counter_register(uint32_t domain, const struct wsn_counter_attr *att
 		b = open_body(sizeof(*head), 0, 1);
 		head = (struct ws_def_counter *)(void *)b.bytes;
 		if (!b.full) {
+			head->program_id = chosen;
 			head->domain = domain;
 			head->name = put_name(&b, attr->name);
 			head->description = put_name(&b, attr->description);

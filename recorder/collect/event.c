@@ -707,13 +707,13 @@ void ws_event_mark(struct ws_event *ev)
 
 /* --- samples of counters --- */
 
-/* The thread buffer for samples; NULL: they are not recorded. */
-static struct ws_thread_buffer *thread_buffer_for_samples(void)
+/* The thread buffer for n samples; NULL: they are not recorded. */
+static struct ws_thread_buffer *thread_buffer_for_samples(uint64_t n)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
 
 	if (WS_UNLIKELY(!thread_buffer))
-		ws_lost(WS_DROPPED_thread_without_ring, 1);
+		ws_lost(WS_DROPPED_thread_without_ring, n);
 	return ws_is_unrecorded() || !thread_buffer || is_past_window() ? NULL : thread_buffer;
 }
 
@@ -746,7 +746,7 @@ void ws_event_sample(uint32_t domain, uint64_t counter, enum ws_sample_form form
 
 	if (!ws_counter_find(domain, counter, &def) || !bytes || !size || size > WS_MAX_PAYLOAD)
 		ws_lost(WS_DROPPED_nvtx_not_kept_counter_samples, 1);
-	else if ((thread_buffer = thread_buffer_for_samples()))
+	else if ((thread_buffer = thread_buffer_for_samples(1)))
 		put_sample(thread_buffer, def, form, bytes, (uint32_t)size, now);
 }
 
@@ -820,12 +820,17 @@ void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
 	if (batch)
 		counter = ws_counter_find(domain, batch->counter_id, &def);
 	if (!counter || !counter->size || counter->size > WS_MAX_PAYLOAD || !batch->counters ||
-	    !clock_apart(counter->time_type, &apart_ns)) {
+	    !clock_apart(batch->timestamps && counter->semantics.time_type
+	                         ? counter->semantics.time_type
+	                         : counter->time_type,
+	                 &apart_ns)) {
 		ws_lost(WS_DROPPED_nvtx_not_kept_counter_batches, 1);
 		return;
 	}
-	thread_buffer = thread_buffer_for_samples();
 	n = batch->counters_size / counter->size;
+	if (batch->counters_size % counter->size) /* the last one is cut */
+		ws_lost(WS_DROPPED_nvtx_not_kept_counter_samples, 1);
+	thread_buffer = thread_buffer_for_samples(n);
 	for (size_t i = 0; thread_buffer && i < n; i++) {
 		/* a time outside of the recording is one of another clock */
 		if (!sample_time(batch, counter, i, n, &time_ns) ||

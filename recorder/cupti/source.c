@@ -857,7 +857,7 @@ static void wait_for_device(void)
 
 static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_off, has_calls = 1; /* under the lock */
-static _Atomic int64_t work_ends_ns; /* when to switch work off; 0: it stays */
+static int64_t work_ends_ns;       /* when to switch work off; 0: it stays */
 
 /* Before 13.1 Update 1 switching off is harmful, so with --standby records stay on, and the
  * launcher leaves them out. */
@@ -889,7 +889,7 @@ static void turn_device(enum ws_calibrate_device what)
 	    (what != WS_DEVICE_ON && !may_switch_off()))
 		return;
 	ws_lock(&switch_lock, &before);
-	atomic_store(&work_ends_ns, what == WS_DEVICE_END ? ws_now_ns() + WORK_ENDS_NS : 0);
+	work_ends_ns = what == WS_DEVICE_END ? ws_now_ns() + WORK_ENDS_NS : 0;
 	if (what == WS_DEVICE_ON) {
 		turn_work(1);
 		turn_calls(1);
@@ -908,20 +908,16 @@ static void turn_device(enum ws_calibrate_device what)
 /* What is done for --standby on our own thread. */
 static void ws_cupti_look_at_standby(void)
 {
-	sigset_t before;
-	int64_t end_ns;
-
 	ws_standby_look();
-	/* this thread adds slots while another one holds the lock and waits for the device */
-	if (!atomic_load(&work_ends_ns))
+	/* not waited for: this thread adds slots while the owner of the lock waits for the device
+	 */
+	if (pthread_mutex_trylock(&switch_lock))
 		return;
-	ws_lock(&switch_lock, &before);
-	end_ns = atomic_load(&work_ends_ns);
-	if (end_ns && ws_now_ns() > end_ns && !atomic_load(&ws_cupti_is_final)) {
-		atomic_store(&work_ends_ns, 0);
+	if (work_ends_ns && ws_now_ns() > work_ends_ns && !atomic_load(&ws_cupti_is_final)) {
+		work_ends_ns = 0;
 		turn_work(0);
 	}
-	ws_unlock(&switch_lock, &before);
+	pthread_mutex_unlock(&switch_lock);
 }
 
 static bool is_switched(int kind)

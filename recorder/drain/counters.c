@@ -50,7 +50,7 @@ static uint64_t number_type(const struct ws_drain *d, uint64_t type)
 	return ws_nvtx_type_of_enum(of.size_bytes);
 }
 
-/* Adds a limit; false: there is none. */
+/* Sets a limit; false: there is none. */
 static bool limit(const struct ws_def_semantics *s, enum wsn_counter_flag flag, uint64_t bits,
                   double *out)
 {
@@ -65,7 +65,7 @@ static bool limit(const struct ws_def_semantics *s, enum wsn_counter_flag flag, 
 	return 1;
 }
 
-static uint64_t scope_path(struct ws_drain *d, uint64_t scope)
+uint64_t ws_counter_scope(struct ws_drain *d, uint64_t scope)
 {
 	const char *name = wsn_scope_name(scope);
 	int known;
@@ -75,18 +75,6 @@ static uint64_t scope_path(struct ws_drain *d, uint64_t scope)
 	return scope > WS_SCOPE_PATH && scope <= WS_SCOPE_PATH + UINT32_MAX
 	               ? ws_drain_string_id(d, (uint32_t)(scope - WS_SCOPE_PATH), &known)
 	               : 0;
-}
-
-void ws_counter_semantics(struct ws_drain *d, const struct ws_def_semantics *s,
-                          struct ws_bytes unit, struct ws_row_counter_series *row)
-{
-	row->scope = scope_path(d, s->scope);
-	row->unit = ws_drain_intern(d, unit);
-	row->unit_numerator = s->unit_numerator ? s->unit_numerator : 1;
-	row->unit_denominator = s->unit_denominator ? s->unit_denominator : 1;
-	row->change = (s->flags & WSN_COUNTER_VALUE_MASK) / WSN_COUNTER_ABSOLUTE;
-	row->limits = (uint64_t)limit(s, WSN_COUNTER_LIMIT_MIN, s->minimum, &row->minimum) |
-	              (uint64_t)limit(s, WSN_COUNTER_LIMIT_MAX, s->maximum, &row->maximum) << 1;
 }
 
 /* A number of this type. of: the field in its schema, NULL: the counter is a single number. */
@@ -112,7 +100,13 @@ static void add_number(struct ws_drain *d, const struct counter *c, uint64_t typ
 	row.name = of ? ws_drain_intern(d, ws_bytes_of(path)) : c->group;
 	if (of && of->description.size)
 		row.description = ws_drain_intern(d, ws_drain_name(body, of->description));
-	ws_counter_semantics(d, &s, has_own ? ws_drain_name(body, own->unit) : c->unit, &row);
+	row.scope = ws_counter_scope(d, s.scope);
+	row.unit = ws_drain_intern(d, has_own ? ws_drain_name(body, own->unit) : c->unit);
+	row.unit_numerator = s.unit_numerator ? s.unit_numerator : 1;
+	row.unit_denominator = s.unit_denominator ? s.unit_denominator : 1;
+	row.change = (s.flags & WSN_COUNTER_VALUE_MASK) / WSN_COUNTER_ABSOLUTE;
+	row.limits = (uint64_t)limit(&s, WSN_COUNTER_LIMIT_MIN, s.minimum, &row.minimum) |
+	             (uint64_t)limit(&s, WSN_COUNTER_LIMIT_MAX, s.maximum, &row.maximum) << 1;
 	ws_drain_add(d, WS_KIND_COUNTER_SERIES, &row);
 }
 

@@ -488,7 +488,6 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	for (uint32_t i = 0; i < schema->nfields; i++) {
 		struct ws_def_field f;
 		struct ws_row_payload_field field;
-		struct ws_row_counter_series of = {0};
 
 		memcpy(&f, (const uint8_t *)def->tail.ptr + i * sizeof(f), sizeof(f));
 		field.schema = def->id;
@@ -499,10 +498,8 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 		field.array_length = f.array_length;
 		field.flags = f.flags;
 		field.description = ws_drain_intern(d, ws_drain_name(def->body, f.description));
-		ws_counter_semantics(d, &f.semantics, ws_drain_name(def->body, f.semantics.unit),
-		                     &of);
-		field.unit = of.unit;
-		field.scope = of.scope;
+		field.unit = ws_drain_intern(d, ws_drain_name(def->body, f.semantics.unit));
+		field.scope = ws_counter_scope(d, f.semantics.scope);
 		ws_drain_add(d, WS_KIND_PAYLOAD_FIELD, &field);
 	}
 	return 1;

@@ -455,6 +455,21 @@ static void set_real(struct ws_row_counter *row, double value)
 	                                : llround(value);
 }
 
+/* Sets a whole number from its bits. */
+static void set_whole(struct ws_row_counter *row, const struct ws_drain_field *f, bool is_signed,
+                      uint64_t bits)
+{
+	const struct ws_nvtx_integer *n = ws_nvtx_integer(f->type);
+	const double value = is_signed ? (double)(int64_t)bits : (double)bits;
+
+	if (f->is_normalized)
+		set_real(row, value / (ldexp(1, n->bytes * 8 - n->is_signed) - 1));
+	else if (is_signed || bits <= INT64_MAX)
+		row->value = (int64_t)bits;
+	else
+		set_real(row, value);
+}
+
 /* Sets the value of a field. False: the sample ends before it. */
 static bool set_value(struct ws_row_counter *row, const struct ws_drain_field *f,
                       const uint8_t *bytes, size_t len)
@@ -464,18 +479,10 @@ static bool set_value(struct ws_row_counter *row, const struct ws_drain_field *f
 
 	if (f->offset > len || len - f->offset < ws_nvtx_number_size(f->type))
 		return 0;
-	if (!n) {
-		set_real(row, ws_nvtx_real(f->type, bytes + f->offset));
-		return 1;
-	}
-	(void)ws_nvtx_integer_bits(n, bytes + f->offset, len - f->offset, &bits);
-	if (f->is_normalized)
-		set_real(row, (n->is_signed ? (double)(int64_t)bits : (double)bits) /
-		                      (ldexp(1, n->bytes * 8 - n->is_signed) - 1));
-	else if (n->is_signed || bits <= INT64_MAX)
-		row->value = (int64_t)bits;
+	if (n && ws_nvtx_integer_bits(n, bytes + f->offset, len - f->offset, &bits))
+		set_whole(row, f, n->is_signed, bits);
 	else
-		set_real(row, (double)bits);
+		set_real(row, ws_nvtx_real(f->type, bytes + f->offset));
 	return 1;
 }
 
@@ -486,47 +493,47 @@ static bool add_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes
 	const struct ws_drain_counter *counter;
 	struct ws_rec_sample rec;
 	const uint64_t *place;
+	uint64_t bits = 0;
+	bool is_whole, is_single;
 	double real;
 
 	if (size < sizeof(rec))
 		return 0;
 	memcpy(&rec, bytes, sizeof(rec));
 	place = ws_map_get(&d->counter_places, rec.counter);
-	if (!place || !rec.bytes ||
+	is_single = rec.head.form == WS_SAMPLE_INT64 || rec.head.form == WS_SAMPLE_FLOAT64;
+	if (!place || !rec.bytes || rec.head.form > WS_SAMPLE_NO_VALUE ||
+	    (is_single && rec.bytes != sizeof(bits)) ||
 	    size != sizeof(rec) + (uint64_t)WS_ALIGN8((uint64_t)rec.bytes) ||
 	    !ws_drain_time(d, rec.head.time_ns, &row.time_ns))
 		return 0;
 	counter = &d->counters[*place];
 	bytes += sizeof(rec);
-	/* a single value of several, or none of a counter without numbers */
-	if (!counter->n || (counter->n > 1 && (rec.head.form == WS_SAMPLE_INT64 ||
-	                                       rec.head.form == WS_SAMPLE_FLOAT64)))
-		d->counted[WS_DROPPED_nvtx_not_kept_counter_samples]++;
-	for (size_t i = 0; i < counter->n; i++) {
+	memcpy(&bits, bytes, is_single ? sizeof(bits) : 1);
+	memcpy(&real, &bits, sizeof(real));
+	/* false: there are no numbers, or several for one value, or the sample ends before one */
+	is_whole = counter->n && !(is_single && counter->n > 1);
+	for (size_t i = 0; i < (is_single && !is_whole ? 0 : counter->n); i++) {
 		const struct ws_drain_field *f = &d->fields[counter->first + i];
 		struct ws_row_counter of = row;
-		bool is_kept = counter->n == 1 && rec.bytes == sizeof(int64_t);
+		bool is_kept = 1;
 
 		of.series = f->series;
-		if (rec.head.form == WS_SAMPLE_INT64 && is_kept) {
-			memcpy(&of.value, bytes, sizeof(of.value));
-			if (f->is_normalized)
-				is_kept = set_value(&of, f, bytes, rec.bytes);
-		} else if (rec.head.form == WS_SAMPLE_FLOAT64 && is_kept) {
-			memcpy(&real, bytes, sizeof(real));
+		if (rec.head.form == WS_SAMPLE_INT64)
+			set_whole(&of, f, 1, bits);
+		else if (rec.head.form == WS_SAMPLE_FLOAT64)
 			set_real(&of, real);
-		} else if (rec.head.form == WS_SAMPLE_NO_VALUE) {
-			is_kept = 1;
-			of.form = *bytes == WSN_COUNTER_SAMPLE_ZERO        ? WS_COUNTER_WHOLE
-			          : *bytes == WSN_COUNTER_SAMPLE_UNCHANGED ? WS_COUNTER_UNCHANGED
-			                                                   : WS_COUNTER_UNAVAILABLE;
-		} else if (rec.head.form == WS_SAMPLE_BYTES) {
+		else if (rec.head.form == WS_SAMPLE_NO_VALUE)
+			of.form = bits == WSN_COUNTER_SAMPLE_ZERO        ? WS_COUNTER_WHOLE
+			          : bits == WSN_COUNTER_SAMPLE_UNCHANGED ? WS_COUNTER_UNCHANGED
+			                                                 : WS_COUNTER_UNAVAILABLE;
+		else
 			is_kept = set_value(&of, f, bytes, rec.bytes);
-			d->counted[WS_DROPPED_nvtx_not_kept_counter_samples] += !is_kept;
-		}
 		if (is_kept)
 			ws_drain_add(d, WS_KIND_COUNTER, &of);
+		is_whole &= is_kept;
 	}
+	d->counted[WS_DROPPED_nvtx_not_kept_counter_samples] += !is_whole;
 	return 1;
 }
 

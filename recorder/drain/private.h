@@ -255,9 +255,8 @@ static inline struct ws_bytes ws_drain_name(struct ws_bytes body, struct ws_def_
 /* A counter is defined: the rows of its series, unless they are in the file. False: invalid. */
 bool ws_counter_define(struct ws_drain *d, uint64_t id, const struct ws_def_counter *def,
                        struct ws_bytes body, bool in_file);
-/* Scope, unit, scale, limits and kind of value. */
-void ws_counter_semantics(struct ws_drain *d, const struct ws_def_semantics *s,
-                          struct ws_bytes unit, struct ws_row_counter_series *row);
+/* The path of a scope, as struct ws_def_semantics has it; 0: none. */
+uint64_t ws_counter_scope(struct ws_drain *d, uint64_t scope);
 
 /* --- events.c --- */
 

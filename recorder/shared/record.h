@@ -342,6 +342,7 @@ struct ws_def_enum_entry {
 
 /* A counter, or a group of them. */
 struct ws_def_counter {
+	uint64_t program_id; /* as in struct ws_def_schema */
 	uint64_t schema;    /* as in the trace, or NVTX entry type */
 	uint32_t size;      /* bytes of a sample; 0: unknown */
 	uint32_t time_at;   /* offset of the time in a sample, plus 1; 0: it has none */

@@ -3,37 +3,18 @@
 A program with NCCL's domain, schemas, ids and ranges (NCCL 2.30: no schema has a name, the communicator comes with
 the pop of its creation) is recorded as two ranks. Every value, and every damage, is in `payload_value`.
 """
-import csv
-import io
 import os
 import subprocess
 import sys
 import tempfile
 
+import nvtx_program
+
 SOURCE = r"""
 #include <stdlib.h>
-#include <nvtx3/nvToolsExt.h>
-#include <nvtx3/nvToolsExtPayload.h>
 
 struct init { uint64_t communicator; int ranks, rank, device; };
 struct reduce { uint64_t communicator; size_t bytes; int op; };
-#define ID(n) ((1u << 24) + (n))
-static nvtxDomainHandle_t domain;
-
-static void add_schema(uint64_t id, const nvtxPayloadSchemaEntry_t *entries, size_t n, size_t size)
-{
-	nvtxPayloadSchemaAttr_t a = {0};
-
-	a.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
-	a.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-	a.entries = entries;
-	a.numEntries = n;
-	a.payloadStaticSize = size;
-	a.schemaId = id;
-	nvtxPayloadSchemaRegister(domain, &a);
-}
 
 static void push(const char *name, uint64_t schema, const void *payload, size_t size)
 {
@@ -55,7 +36,6 @@ static void push(const char *name, uint64_t schema, const void *payload, size_t 
 int main(void)
 {
 	static const nvtxPayloadEnum_t ops[] = {{"Sum", 0, 0}, {"Avg", 4, 0}};
-	nvtxPayloadEnumAttr_t e = {0};
 	const nvtxPayloadSchemaEntry_t inits[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "NCCL communicator ID"},
 	                                          {0, NVTX_PAYLOAD_ENTRY_TYPE_INT, "No. of ranks"},
 	                                          {0, NVTX_PAYLOAD_ENTRY_TYPE_INT, "Rank"},
@@ -68,13 +48,7 @@ int main(void)
 	nvtxPayloadData_t popped = {ID(0), sizeof(init), &init};
 
 	domain = nvtxDomainCreateA("NCCL");
-	e.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
-	              NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
-	e.entries = ops;
-	e.numEntries = 2;
-	e.sizeOfEnum = sizeof(int);
-	e.schemaId = ID(24);
-	nvtxPayloadEnumRegister(domain, &e);
+	add_enum(ID(24), ops, 2, sizeof(int));
 	add_schema(ID(0), inits, 4, sizeof(init));
 	add_schema(ID(5), reduces, 3, sizeof(avg));
 
@@ -109,19 +83,15 @@ def expected(rank):
 
 def main(compiler, include, record, warpsheet):
     with tempfile.TemporaryDirectory() as folder:
-        source, program = os.path.join(folder, "nccl.c"), os.path.join(folder, "nccl")
-        with open(source, "w", encoding="utf-8") as f:
-            f.write(SOURCE)
-        subprocess.run([compiler, "-w", "-isystem", include, source, "-o", program, "-ldl"], check=True)
+        program = nvtx_program.build(folder, SOURCE, compiler, include)
         for rank in range(2):
             trace = os.path.join(folder, f"run.rank{rank}.wtrace")
             subprocess.run([record, "-o", os.path.join(folder, "run.wtrace"), "--", program], check=True, capture_output=True,
                            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"})
-            made = subprocess.run([warpsheet, "query", trace, "SELECT type, name, field, value, problem FROM payload_value WHERE domain = 'NCCL'",
-                                   "--format", "csv"], check=True, capture_output=True, text=True).stdout
-            rows = [tuple(row) for row in csv.reader(io.StringIO(made.lstrip("\ufeff")))][1:]
+            rows = nvtx_program.rows(warpsheet, "query", trace, "SELECT type, name, field, value, problem FROM payload_value WHERE domain = 'NCCL'",
+                                     "--format", "csv")
             if rows != list(expected(rank)):
-                sys.exit(f"rank {rank} has\n" + made)
+                sys.exit(f"rank {rank} has {rows}")
 
 
 main(*sys.argv[1:])

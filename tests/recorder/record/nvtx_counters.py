@@ -2,47 +2,28 @@
 
 A program registers every kind of counter and samples it in every way. Series, values, tables, exports and losses are right by hand.
 """
-import csv
-import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import nvtx_program
+
 SOURCE = r"""
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
-#include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtSemanticsCounters.h>
 #include <nvtx3/nvToolsExtSemanticsScope.h>
 #include <nvtx3/nvToolsExtSemanticsTime.h>
-
-#define ID(n) ((1u << 24) + (n))
-static nvtxDomainHandle_t domain;
 
 static uint64_t add(const char *name, uint64_t schema, uint64_t id, uint64_t scope, const void *semantics)
 {
 	nvtxCounterAttr_t a = {sizeof(a), schema, name, strcmp(name, "tokens") ? NULL : "since the start", scope, semantics, id};
 
 	return nvtxCounterRegister(domain, &a);
-}
-
-static void add_schema(uint64_t id, const nvtxPayloadSchemaEntry_t *entries, size_t n, size_t size)
-{
-	nvtxPayloadSchemaAttr_t a = {0};
-
-	a.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-	              NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
-	a.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-	a.entries = entries;
-	a.numEntries = n;
-	a.payloadStaticSize = size;
-	a.schemaId = id;
-	nvtxPayloadSchemaRegister(domain, &a);
 }
 
 static nvtxSemanticsCounter_t counter(const char *unit, uint64_t flags, uint64_t numerator, uint64_t denominator)
@@ -98,13 +79,17 @@ int main(void)
 		{0, ID(2), "at", NULL, 0, offsetof(struct group, at)},
 		{0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "large", NULL, 0, offsetof(struct group, large), &in_gpu.header},
 		{0, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "where", NULL, 0, offsetof(struct group, where)}};
+	const nvtxPayloadSchemaEntry_t shares[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "when", NULL, 0, 0, &of_field.header},
+	                                           {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT8, "share", NULL, 0, 8, &load.header}};
+	const nvtxPayloadSchemaEntry_t far[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "when", NULL, 0, 1ull << 32, &of_field.header},
+	                                        {0, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT, "value", NULL, 0, 8}};
 	const nvtxPayloadSchemaEntry_t with_time[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "when", NULL, 0, 0, &of_field.header},
 	                                              {0, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT, "value"}};
 	struct group g = {61.5, 51, "a", {7, 8}, {-1, 2}, UINT64_MAX, "b"};
 	struct timed t[2] = {{0, 1.25f}, {0, -2.5f}};
 	int64_t values[3] = {10, 20, 30}, times[3];
 	uint64_t id, batched, of_tsc, small;
-	nvtxPayloadEnumAttr_t e = {0};
+	static char path[2000];
 	uint8_t state = 1;
 
 	domain = nvtxDomainCreateA("model");
@@ -115,10 +100,9 @@ int main(void)
 	add_schema(ID(2), pairs, 2, sizeof(struct pair));
 	add_schema(ID(3), fields, 7, sizeof(g));
 	add_schema(ID(4), with_time, 2, sizeof(*t));
-	e.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
-	              NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
-	e.entries = states, e.numEntries = 2, e.sizeOfEnum = 1, e.schemaId = ID(5);
-	nvtxPayloadEnumRegister(domain, &e);
+	add_enum(ID(5), states, 2, 1);
+	add_schema(ID(6), shares, 2, 16);
+	add_schema(ID(7), far, 2, sizeof(*t));
 
 	/* two steps of three samples each; each sample alone, by its value */
 	id = add("tokens", NVTX_PAYLOAD_ENTRY_TYPE_INT64, ID(20), NVTX_SCOPE_CURRENT_SW_PROCESS, &tokens);
@@ -164,12 +148,32 @@ int main(void)
 	/* the same id for another counter: from now on */
 	add("renamed", NVTX_PAYLOAD_ENTRY_TYPE_INT64, ID(20), 0, NULL);
 	nvtxCounterSampleInt64(domain, ID(20), -5);
+	/* two counters that differ by their ids alone */
+	for (int i = 0; i < 2; i++)
+		nvtxCounterSampleInt64(domain, add("twin", NVTX_PAYLOAD_ENTRY_TYPE_INT64, ID(30 + i), 0, NULL), i);
+	/* the only number of a group, by its value; fields that are cut; a time beyond each sample */
+	nvtxCounterSampleInt64(domain, add("shares", ID(6), 0, 0, NULL), 51);
+	nvtxCounterSample(domain, add("cut", ID(2), 0, 0, NULL), &g, 2);
+	submit(add("far", ID(7), 0, 0, NULL), t, sizeof(t), NULL, 0, 0);
+	/* a batch that ends in a sample; times beside it, of a clock that nobody knows */
+	times[0] = now(CLOCK_MONOTONIC_RAW);
+	submit(batched, values, 12, times, 1, 0);
+	submit(add("beside", ID(4), 0, 0, &tsc), t, sizeof(t), &t[0].when, 1, 0);
+	/* semantics in a circle; a scope with a reserved id; a long path */
+	celsius.header.next = &celsius.header;
+	add("circle", NVTX_PAYLOAD_ENTRY_TYPE_INT64, 0, 0, &celsius);
+	gpu.scopeId = 5;
+	nvtxScopeRegister(domain, &gpu);
+	memset(path, 'x', sizeof(path) - 1);
+	node.path = path;
+	nvtxScopeRegister(domain, &node);
 	return 0;
 }
 """
 
 
 # name, group, unit, values in order, and of the table: minimum, mean, maximum, last, change per step, without value, outside limits
+NOTHING = (None, None, None, None, None, 0, None)
 SERIES = [
     ("tokens", "", "tokens", [100, 200, 300, 400, 500, 600], (100, 350, 600, 600, 300, 0, None)),
     ("loss", "", "", [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 1 / 6], (1 / 6, (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5 + 1 / 6 + 1 / 6) / 7, 1, 1 / 6, None, 0, None)),
@@ -182,13 +186,22 @@ SERIES = [
     ("at.y", "sensors", "", [2], (2, 2, 2, 2, None, 0, None)),
     ("large", "sensors", "", [2.0 ** 64], (2.0 ** 64, 2.0 ** 64, 2.0 ** 64, 2.0 ** 64, None, 0, None)),
     ("state", "", "", [1], (1, 1, 1, 1, None, 0, None)),
-    ("batched", "", "", [10, 10, 20, 20, 30, 30], (10, 20, 30, 30, None, 0, None)),
+    ("batched", "", "", [10, 10, 10, 20, 20, 30, 30], (10, 130 / 7, 30, 10, None, 0, None)),
     ("value", "timed", "", [1.25, -2.5], (-2.5, -0.625, 1.25, -2.5, None, 0, None)),
-    ("of tsc", "", "", [], (None, None, None, None, None, 0, None)),
+    ("of tsc", "", "", [], NOTHING),
     ("renamed", "", "", [-5], (-5, -5, -5, -5, None, 0, None)),
+    ("twin", "", "", [0], (0, 0, 0, 0, None, 0, None)),
+    ("twin", "", "", [1], (1, 1, 1, 1, None, 0, None)),
+    ("share", "shares", "", [51 / 255], (0.2, 0.2, 0.2, 0.2, None, 0, None)),
+    ("x", "cut", "", [], NOTHING),
+    ("y", "cut", "", [], NOTHING),
+    ("value", "far", "", [], NOTHING),
+    ("value", "beside", "", [], NOTHING),
+    ("circle", "", "C", [], (None, None, None, None, None, 0, 0)),
 ]
 TEXTS = {"tokens": ("process", "since the start"), "memory": ("node[1]", ""), "temperature": ("", "of the die"), "large": ("node[1]/gpu[0]", "")}
-LOST = {"nvtx_not_kept_counters": 3, "nvtx_not_kept_counter_samples": 7, "nvtx_not_kept_counter_batches": 1}
+LOST = {"nvtx_not_kept_counters": 3, "nvtx_not_kept_counter_samples": 11, "nvtx_not_kept_counter_batches": 2, "nvtx_not_kept_schema_details": 1,
+        "nvtx_not_kept_scopes": 1, "text_truncated": 1}
 
 
 def number(text):
@@ -202,18 +215,11 @@ def same(what, found, wanted):
 
 def main(compiler, include, record, warpsheet):
     with tempfile.TemporaryDirectory() as folder:
-        source, program, trace = (os.path.join(folder, name) for name in ("counters.c", "counters", "t.wtrace"))
-        with open(source, "w", encoding="utf-8") as f:
-            f.write(SOURCE)
-        subprocess.run([compiler, "-w", "-isystem", include, source, "-o", program, "-ldl"], check=True)
+        program, trace = nvtx_program.build(folder, SOURCE, compiler, include), os.path.join(folder, "t.wtrace")
         subprocess.run([record, "-o", trace, "--", program], check=True, capture_output=True)
 
-        def run(*args):
-            made = subprocess.run([warpsheet, *args], check=True, capture_output=True, text=True).stdout
-            return [tuple(row) for row in csv.reader(io.StringIO(made.lstrip("\ufeff")))][1:]
-
         def ask(query):
-            return run("query", trace, query, "--format", "csv")
+            return nvtx_program.rows(warpsheet, "query", trace, query, "--format", "csv")
 
         samples = [(int(of), number(value)) for of, value in ask("SELECT counter, value FROM counter_sample")]
         found = ask('SELECT name, of_group, domain, unit, samples, minimum, mean, maximum, last, step_change, unavailable, outside, scope, description FROM counters')
@@ -232,15 +238,16 @@ def main(compiler, include, record, warpsheet):
         subprocess.run([warpsheet, "export", trace, "-o", os.path.join(folder, "t.json")], check=True, capture_output=True)
         with open(os.path.join(folder, "t.json"), encoding="utf-8") as f:
             events = [e for e in json.load(f)["traceEvents"] if e["ph"] == "C"]
-        for name, group, unit, values, _ in SERIES:
+        for name, group, unit, _, _ in SERIES:
             track = f"model:{group}.{name}" if group else f"model:{name}"
-            same(track, sorted(e["args"][unit or "value"] for e in events if e["name"] == track), sorted(v for v in values if v is not None))
+            same(track, sorted(e["args"][unit or "value"] for e in events if e["name"] == track),
+                 sorted(v for other in SERIES if other[:2] == (name, group) for v in other[3] if v is not None))
         # there and back by a database
         database = os.path.join(folder, "t.sqlite")
         subprocess.run([warpsheet, "export", trace, "-o", database], check=True, capture_output=True)
         back = os.path.join(folder, "back.wtrace")
         subprocess.run([warpsheet, "import", database, "-o", back], check=True, capture_output=True)
-        same("there and back", run("report", back, "--table", "counters", "--format", "csv"), run("report", trace, "--table", "counters", "--format", "csv"))
+        same("there and back", *(nvtx_program.rows(warpsheet, "report", of, "--table", "counters", "--format", "csv") for of in (back, trace)))
 
 
 main(*sys.argv[1:])
