@@ -453,17 +453,20 @@ static const char *computing_words(struct finder *f, double longer_ns)
 }
 
 /* Where the host was when the device waited, or without a device: the range and the call that are
- * longer by so much. */
+ * longer by so much. That it was in the step itself says nothing. */
 static const char *host_words(struct finder *f, double least_ns)
 {
 	static const enum ws_slow_kind kinds[] = {WS_SLOW_RANGE, WS_SLOW_OP, WS_SLOW_CALL};
 	static const char *const what[] = {"range", "operation", "call"};
+	const struct ws_joined_range *step =
+	        ws_joined_rows_range(f->sel->rows, f->m->steps[f->out->slow->step].range);
+	const uint32_t path = step ? step->context->path : WS_NONE;
 	const char *words = "";
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct ws_slow_part *p = longest_part(f->out, kinds[i]);
 
-		if (p && more_ns(p) >= least_ns)
+		if (p && more_ns(p) >= least_ns && (i > 0 || p->name != path))
 			words = ws_arena_format(f->arena, "%s, in %s %s", words, what[i],
 			                        name_of(f->m, p, f->arena));
 	}
