@@ -33,30 +33,37 @@ static double value_at(const struct ws_counter *c, int64_t time_ns)
 	return n ? c->samples[n - 1].value : c->change == WS_CHANGE_SINCE_START ? 0 : NAN;
 }
 
-/* Samples in measured steps, and how the counter changes per step: a value between the begin of the
- * first and the end of the last one, or the sum of the differences in them. */
+/* Samples in measured steps of its process, each once, and how the counter changes per step: a
+ * value between the begin of the first and the end of the last one, or the sum of the differences
+ * in them. */
 static void add_steps(const struct ws_table_context *tab, const struct ws_counter *c,
                       struct ws_counter_sums *sums)
 {
 	const struct ws_model *m = tab->m;
+	const uint32_t thread = c->n ? c->samples->thread : WS_NONE;
 	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
 	uint64_t steps = 0;
 	double deltas = 0;
+	size_t next = 0;
 
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
 		size_t i;
 
-		if (!ws_step_selected(m, tab->sel, s))
+		if (!ws_step_selected(m, tab->sel, s) ||
+		    (thread != WS_NONE &&
+		     m->threads[thread].process != m->threads[step->thread].process))
 			continue;
 		steps++;
 		begin_ns = step->start_ns < begin_ns ? step->start_ns : begin_ns;
 		end_ns = step->start_ns + step->total_ns > end_ns ? step->start_ns + step->total_ns
 		                                                  : end_ns;
 		WS_COUNT_FIRST(i, c->n, c->samples[i].time_ns < step->start_ns);
-		for (; i < c->n && c->samples[i].time_ns <= step->start_ns + step->total_ns; i++) {
+		for (next = i > next ? i : next;
+		     next < c->n && c->samples[next].time_ns <= step->start_ns + step->total_ns;
+		     next++) {
 			sums->in_steps++;
-			deltas += isnan(c->samples[i].value) ? 0 : c->samples[i].value;
+			deltas += isnan(c->samples[next].value) ? 0 : c->samples[next].value;
 		}
 	}
 	if (!steps)

@@ -88,10 +88,11 @@ static const struct ws_time_window *find_longest(struct finder *f, const struct 
 		if (!longest || length_of(&w->window[i]) > length_of(longest))
 			longest = &w->window[i];
 	if (!longest || w->n - first <= LEAST_OTHERS) {
-		f->out->obstacle =
-		        ws_arena_format(f->arena,
-		                        "Fewer than %d steps are measured, so none is called slow.",
-		                        LEAST_OTHERS + 1);
+		f->out->obstacle = ws_arena_format(
+		        f->arena,
+		        "Fewer than %d steps after start-up are measured, so none is "
+		        "called slow.",
+		        LEAST_OTHERS + 1);
 		return NULL;
 	}
 	median = ws_windows_median(w);
@@ -187,8 +188,7 @@ static void add_windows(struct finder *f)
 	}
 }
 
-/* Ranges, and operations of a framework, each without those inside it, on the thread of the step.
- */
+/* Ranges of the thread of the step, and operations of a framework, each without those inside it. */
 static void add_host(struct finder *f)
 {
 	const struct ws_model *m = f->m;
@@ -289,14 +289,18 @@ static const char *mhz(struct ws_arena *texts, const struct ws_energy *e)
 const char *ws_slow_step_clock_words(const struct ws_slow_step *s, struct ws_arena *texts)
 {
 	const struct ws_energy *it = &s->energy[0], *others = &s->energy[1];
+	const bool has_samples = ws_energy_is_known(it);
 	const char *words;
 
+	if (!has_samples || !ws_energy_is_known(others))
+		return ws_arena_format(texts,
+		                       "Clock and power of the %s not known: %s %" PRIu64
+		                       " samples of them, and five are needed.",
+		                       has_samples ? "other steps are" : "slow step are",
+		                       has_samples ? "they have" : "it has",
+		                       has_samples ? others->samples : it->samples);
 	if (!knows_clock(s))
-		return ws_arena_format(
-		        texts,
-		        "Clock and power of the slow step are not known: it has %" PRIu64
-		        " samples of them, and five are needed.",
-		        it->samples);
+		return "The clock is not known: the samples of the GPU are without it.";
 	words = ws_arena_format(texts, "SM clock: %s in the slow step, %s in the others.",
 	                        mhz(texts, it), mhz(texts, others));
 	if (power_w(it) > 0 && power_w(others) > 0)
@@ -401,8 +405,9 @@ static const char *name_of(const struct ws_model *m, const struct ws_slow_part *
 	return ws_arena_format(texts, "%.*s", (int)text.len, (const char *)text.ptr);
 }
 
-/* The GPU computes for longer: kernels that others do not run, more of them, or longer ones. */
-static const char *computing_words(struct finder *f)
+/* The GPU computes for so much longer: kernels that others do not run, more of them, or longer
+ * ones. */
+static const char *computing_words(struct finder *f, double longer_ns)
 {
 	const struct ws_slow_step *s = f->out;
 	const struct ws_slow_part *most[3] = {NULL};
@@ -433,8 +438,9 @@ static const char *computing_words(struct finder *f)
 	                                                                             : LONGER;
 	const double ratio = same_ns > 0 ? 1 + sum_ns[LONGER] / same_ns : NAN;
 
-	if (!most[why])
-		return "; cannot tell why: no kernel is longer";
+	/* kernels may overlap less, or be of a graph that is recorded as a whole */
+	if (!most[why] || sum_ns[why] < MAIN_SHARE * longer_ns)
+		return "; cannot tell why: the times of its kernels explain less than half of it";
 	const char *name = name_of(f->m, most[why], f->arena);
 	if (why == NEW)
 		return ws_arena_format(f->arena, ", by %s, which no other step runs", name);
@@ -447,17 +453,20 @@ static const char *computing_words(struct finder *f)
 }
 
 /* Where the host was when the device waited, or without a device: the range and the call that are
- * longer by so much. */
+ * longer by so much. That it was in the step itself says nothing. */
 static const char *host_words(struct finder *f, double least_ns)
 {
 	static const enum ws_slow_kind kinds[] = {WS_SLOW_RANGE, WS_SLOW_OP, WS_SLOW_CALL};
 	static const char *const what[] = {"range", "operation", "call"};
+	const struct ws_joined_range *step =
+	        ws_joined_rows_range(f->sel->rows, f->m->steps[f->out->slow->step].range);
+	const uint32_t path = step ? step->context->path : WS_NONE;
 	const char *words = "";
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct ws_slow_part *p = longest_part(f->out, kinds[i]);
 
-		if (p && more_ns(p) >= least_ns)
+		if (p && more_ns(p) >= least_ns && (i > 0 || p->name != path))
 			words = ws_arena_format(f->arena, "%s, in %s %s", words, what[i],
 			                        name_of(f->m, p, f->arena));
 	}
@@ -482,7 +491,9 @@ static void find_cause(struct finder *f)
 	else if (use)
 		s->cause = ws_arena_format(f->arena, "%s (%s)%s", name_of(f->m, use, f->arena),
 		                           ws_say_percent(f->arena, 100 * share),
-		                           use->name == WS_USE_COMPUTE ? computing_words(f) : host);
+		                           use->name == WS_USE_COMPUTE
+		                                   ? computing_words(f, more_ns(use))
+		                                   : host);
 	else if (*host)
 		s->cause = ws_arena_format(f->arena, "time of the host%s", host);
 	else

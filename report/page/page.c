@@ -1005,8 +1005,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            NULL);
 	}
 	if (page->has_steps && !page->on_cpu) {
-		/* Where steps are calls or ranges, what the program does between two of them: the
-		 * median, as it may rest between two epochs. */
+		/* Where steps are calls or ranges, what the program does between two of a thread:
+		 * the median, as it may rest between two epochs. */
 		const struct ws_windows *windows = ws_windows(p->m, p->whole->sel);
 		const struct ws_time_window *w = windows->window;
 		int64_t *gap_ns = ws_xarray(windows->n + 1, sizeof(*gap_ns));
@@ -1014,7 +1014,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 		double between_ns, percent;
 
 		for (size_t i = 0; i + 1 < windows->n; i++)
-			if (w[i + 1].step == w[i].step + 1)
+			if (w[i + 1].step == w[i].step + 1 &&
+			    p->m->steps[w[i].step].thread == p->m->steps[w[i + 1].step].thread)
 				gap_ns[ngaps++] =
 				        w[i + 1].start_ns - w[i].end_ns -
 				        ws_unrecorded_ns(p->m, w[i].end_ns, w[i + 1].start_ns);
@@ -1023,8 +1024,11 @@ void ws_page_add_headline(struct ws_page_making *p)
 		percent = 100 * between_ns / (between_ns + page->step_ns);
 		if (percent >= BETWEEN_PERCENT)
 			ws_page_say(p->page, "", "Between two steps the program spends another ",
-			            ws_say_part_of(p->texts, between_ns, percent),
-			            ", which no table of steps contains.", NULL);
+			            ws_say_time(p->texts, between_ns), ", ",
+			            ws_say_percent(p->texts, percent),
+			            " of the time from one step to the next; tables of steps are "
+			            "without it.",
+			            NULL);
 		free(gap_ns);
 	}
 	if (loss.len)

@@ -866,7 +866,11 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 		for (size_t k = i; k < i + each && k < page->nsteps; k++)
 			most = page->step[k].ns > most->ns ? &page->step[k] : most;
 		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
-		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
+		fputs(blocks[most->ns > 0 ? (int)ceil(8 * (double)most->ns /
+		                                      (double)page->longest_step_ns) -
+		                                    1
+		                          : 0],
+		      f);
 	}
 	if (page->nsteps) {
 		text_style(f, opts, WS_TEXT_PLAIN);

@@ -1060,6 +1060,9 @@ static void put_counters(struct ws_chrome *ch)
 	struct ws_buf name = {0}, unit = {0};
 	struct ws_map last = {0}; /* series -> its row with a value before */
 
+	/* each thread has its rows together */
+	ws_sort(ch->kind[WS_KIND_COUNTER].rows, ch->kind[WS_KIND_COUNTER].n,
+	        sizeof(struct ws_row_counter), ws_by_time);
 	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
 		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
 		const struct ws_row_counter_series *s =
