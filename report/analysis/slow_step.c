@@ -497,7 +497,7 @@ static void find_cause(struct finder *f)
 	else if (*host)
 		s->cause = ws_arena_format(f->arena, "time of the host%s", host);
 	else
-		s->cause = "cannot tell: nothing that was recorded is that much longer";
+		s->cause = "cannot tell: no recorded range, operation or call has half of it";
 }
 
 static void release(void *result)

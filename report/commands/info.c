@@ -93,7 +93,8 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 		putchar('\n');
 		put_label("format");
 		printf("%u.%u, %s\n", s->version_major, s->version_minor,
-		       s->closed ? "closed" : "not closed: the recorder was stopped");
+		       s->closed ? "closed"
+		                 : "not closed: its recorder was killed, or is still running");
 		put_count("size", s->file_size, " bytes");
 		put_label("XXH3-64");
 		printf("%016" PRIx64 "\n", s->file_hash);

@@ -289,8 +289,8 @@ void ws_trace_file_print_damage(const struct ws_trace_file *f)
 		            f->name, (unsigned long long)s->skipped_bytes);
 	else if (!s->closed)
 		ws_ui_print(
-		        "note: '%s' was not closed: the recorder was stopped; all that it wrote "
-		        "is here",
+		        "note: '%s' was not closed: its recorder was killed, or is still running; "
+		        "all that it wrote is here",
 		        f->name);
 }
 

@@ -807,14 +807,19 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const int64_t slow_ns = ws_meta_number(&p->m->meta, "flight.step_ns", 0);
 	if (slow_ns > 0) {
 		const struct ws_slow_step *slow = ws_slow_step(p->m, p->whole->sel);
+		const int64_t number = ws_meta_number(&p->m->meta, "flight.step", 0);
+		const char *here = "";
 
+		/* what was dropped, and PyTorch's first period, has no number here */
+		if (slow->slow && p->m->steps[slow->slow->step].number != number)
+			here = ws_arena_format(p->texts, ", %" PRIu32 " in this report,",
+			                       p->m->steps[slow->slow->step].number);
 		ws_page_say(p->page, "",
 		            ws_arena_format(p->texts,
 		                            "Step %" PRId64
-		                            " of the run took %s, the median %s: this trace "
+		                            " of the run%s took %s, the median %s: this trace "
 		                            "was written because of it.",
-		                            ws_meta_number(&p->m->meta, "flight.step", 0),
-		                            ws_say_time(p->texts, (double)slow_ns),
+		                            number, here, ws_say_time(p->texts, (double)slow_ns),
 		                            ws_say_time(p->texts,
 		                                        (double)ws_meta_number(&p->m->meta,
 		                                                               "flight.median_ns",

@@ -184,6 +184,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	WS_JSON_EACH(j, "headline", i, page->nheadline)
 		put_line(j, &page->headline[i]);
 	put_line(key(j, "first"), &page->first);
+	ws_json_bool(key(j, "slow_step"), page->has_slow_step);
 	WS_JSON_EACH(j, "whatif", i, page->nwhatif)
 		put_line(j, &page->whatif[i]);
 	WS_JSON_EACH_ARRAY(j, "figures", i, page->nfigures) {

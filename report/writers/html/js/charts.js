@@ -119,6 +119,7 @@ function columnsChart(rows, names, series, unit, axis) { // stacked columns over
       draw("text", { x: left - 6, y: y + 4, "text-anchor": "end", class: "soft" }, `${shown(tick * i * by, by)}${i === ticks ? " " + label : ""}`));
   }
   svg.append(draw("text", { x: left + wide / 2, y: high + 36, "text-anchor": "middle", class: "soft" }, axis));
+  const every = Math.max(Math.ceil(rows.length / (isNarrow() ? 12 : 40)), Math.ceil((6.6 * Math.max(...rows.map(r => String(r[names]).length)) + 5) / gap));
   rows.forEach((r, i) => {
     let y = high;
     series.forEach((c, k) => {
@@ -127,7 +128,7 @@ function columnsChart(rows, names, series, unit, axis) { // stacked columns over
       svg.append(draw("rect", { x: left + i * gap + gap * 0.1, y, width: gap * 0.8, height: h, fill: colour(k, c.id) },
         tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)));
     });
-    if (i % Math.ceil(rows.length / (isNarrow() ? 12 : 40)) === 0)
+    if (i % every === 0)
       svg.append(draw("text", { x: left + (i + 0.5) * gap, y: high + 16, "text-anchor": "middle", class: "soft" }, String(r[names])));
   });
   return svg;

@@ -368,11 +368,13 @@ function overTime(lines, time, unitName, words) {
   const rows = lines.flatMap(l => l.rows), values = lines.flatMap(l => l.rows.map(r => r[l.column] || 0)), most = Math.max(...values), least = Math.min(0, ...values);
   const from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
   if (rows.length < 3 || !(most > least) || !(till > from)) return null;
-  const [by, unit] = scaleOf(unitName, [most, least]), wide = isNarrow() ? 340 : 560, high = 200, left = unit.length > 2 ? 72 : 56, bottom = 26, top = 14, [tick, all] = ticksOf((most - least) / by);
+  const [by, unit] = scaleOf(unitName, [most, least]), wide = isNarrow() ? 340 : 560, high = 200, bottom = 26, top = 14, [tick, all] = ticksOf((most - least) / by);
   const low = Math.floor(least / by / tick), ticks = least < 0 ? Math.ceil(most / by / tick) : all;
+  // a long unit is in the heading alone
+  const ticksWords = Array.from({ length: ticks - low + 1 }, (_, i) => shown((low + i) * tick, 1) + (low + i === ticks && unit && unit.length < 13 ? " " + unit : "")), left = Math.max(56, 14 + 6.6 * Math.max(...ticksWords.map(w => w.length)));
   const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - (v / (tick * by) - low) / (ticks - low) * (high - bottom - top);
   const greatest = `at most ${shown(most, by)}${unit && " " + unit}`, svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${words}: ${greatest}` });
-  for (let i = low; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks && unit ? " " + unit : ""}`));
+  for (let i = low; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, ticksWords[i - low]));
   for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
   for (const l of lines) {
     const path = l.rows.map((r, i) => `${i ? `H${px(r[time])}V` : `M${px(r[time])},`}${py(r[l.column])}`).join("") + `H${px(till)}`;
@@ -406,17 +408,26 @@ function addClocks(to) {
     if (picture) to.append(card(`${id}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
   }
 }
-// Counters of the program over time: a picture of each, or of the fields of a group that have one unit. The first eight.
+// Counters of the program over time: a picture of each, or of the fields of a group that have one unit. The first eight of which there is something to draw.
 function addCounters(to) {
-  const table = report.tables["counter-samples"];
+  const table = report.tables["counter-samples"], rowsOf = new Map();
   if (!table) return;
-  const [number, name, group, domain, unit] = ["counter", "name", "of_group", "domain", "unit"].map(id => at(table, id)), pictureOf = r => [r[domain], r[group] || r[number], r[unit]].join("\n");
-  for (const of of [...new Set(table.rows.map(pictureOf))].slice(0, 8)) {
-    const first = table.rows.find(r => pictureOf(r) === of), title = `${first[group] || first[name]} over time`;
-    const [lines, time, names] = linesOf(table, [["value", "used", title]], r => pictureOf(r) === of, "counter", n => table.rows.find(r => r[number] === n)[name]);
-    const picture = overTime(lines, time, first[unit] || "", title);
-    if (picture) to.append(card(`counter-${first[number]}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
+  const [number, name, group, domain, unit] = ["counter", "name", "of_group", "domain", "unit"].map(id => at(table, id));
+  for (const r of table.rows) {
+    const of = [r[domain], r[group] || r[number], r[unit]].join("\n");
+    if (!rowsOf.has(of)) rowsOf.set(of, []);
+    rowsOf.get(of).push(r);
   }
+  let drawn = 0, others = 0;
+  for (const rows of rowsOf.values()) {
+    const first = rows[0], title = `${first[group] || first[name]} over time`;
+    const [lines, time, names] = linesOf({ ...table, rows }, [["value", "used", title]], () => true, "counter", n => rows.find(r => r[number] === n)[name]);
+    const picture = drawn < 8 && overTime(lines, time, first[unit] || "", title);
+    if (picture) to.append(card(`counter-${first[number]}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
+    if (picture) drawn++;
+    else others++;
+  }
+  if (drawn && others) to.append(make("p", { className: "soft", textContent: `${drawn} of ${drawn + others} counters and groups are drawn. The table Counters over Time has all.` }));
 }
 
 function addFirstScreen(page, to) {

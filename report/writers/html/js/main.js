@@ -69,7 +69,7 @@ function inOrder(tables, page) {
 const NAV = [["slow-step", "Slow step"], ["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["each", "In one picture"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
 function addNav(tables, page) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
-  const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, id === "top-kernels" ? page.kernels.noun + "s" : text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
+  const first = NAV.filter(([id]) => document.getElementById(id) && (id !== "slow-step" || page.slow_step)).map(([id, text]) => link(id, id === "top-kernels" ? page.kernels.noun + "s" : text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
   if (first.length) nav.append(...first, make("details", null, make("summary", { textContent: "All tables" }), make("div", { className: "all" }, ...rest)));
   else nav.append(...rest);
 }
@@ -97,7 +97,7 @@ async function open() {
   }
   const isFolded = page || (data.first && !isDiff), pictures = isFolded ? make("div", { className: "cards", id: "pictures" }) : null;
   if (pictures) $("#tables").before(pictures);
-  for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, (isFolded && table.table !== "slow-step") || (isDiff && !isVerdict(table)));
+  for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, (isFolded && !(page && page.slow_step && table.table === "slow-step")) || (isDiff && !isVerdict(table)));
   if (isFolded) addEmpty(main, tables.filter(t => !t.rows.length));
   addNav(tables, page);
   addEventListener("hashchange", () => openLinked(location.hash));
