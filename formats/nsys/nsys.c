@@ -587,9 +587,8 @@ static void import_info(struct ws_nsys *n)
 	close_rows(&pairs);
 	ws_map_free(&gpu_of_cuda);
 	if (differ)
-		ws_import_warn(n->out,
-		               "processes number the devices differently: names and sizes of "
-		               "a device number are those of the first process");
+		ws_import_warn(n->out, "processes number the devices differently: names and sizes "
+		                       "of a device number are those of the first process");
 	open_table(n, WS_NSYS_GPU, "ORDER BY 2", &gpus);
 	while (next_row(&gpus)) {
 		const uint64_t gpu = u64_at(&gpus, WS_NSYS_GPU_id);
@@ -1390,11 +1389,10 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		if (ws_trace_writer_rows(o->w, WS_KIND_API) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_KERNEL) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) &&
-		    one_number(n.db,
-		               "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
-		               "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
-		               "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') OR "
-		               "instr(value, 'LaunchCooperative')))") > 0)
+		    one_number(n.db, "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
+		                     "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
+		                     "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') "
+		                     "OR instr(value, 'LaunchCooperative')))") > 0)
 			ws_import_warn(o, "there are launches but no device work: the recording "
 			                  "lacked it (WSL, missing permissions)");
 	}

@@ -1459,11 +1459,10 @@ static void finish(struct ws_pytorch *p)
 		        "events at time 0, whose time but not duration the profiler lost: %llu",
 		        (unsigned long long)p->at_zero);
 	if (p->other_host_calls)
-		ws_import_warn(
-		        p->out,
-		        "several processes in one file: device work ahead of the second one's "
-		        "first call is taken for process %llu's",
-		        (unsigned long long)p->host_pid);
+		ws_import_warn(p->out,
+		               "several processes in one file: device work ahead of the second "
+		               "one's first call is taken for process %llu's",
+		               (unsigned long long)p->host_pid);
 }
 
 /* --- the text: reading on when the window ends --- */

@@ -159,8 +159,7 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 			if (dangling)
 				FIND(c, WS_FINDING_DAMAGE, view->offset,
 				     "%s, column %s: rows name a %s that no earlier row defines: "
-				     "%" PRIu64 ". "
-				     "The first is row %u with id %" PRIu64,
+				     "%" PRIu64 ". The first is row %u with id %" PRIu64,
 				     view->label, view->def->columns[ref.position].name,
 				     ws_schema_kind(ref.target)->name, dangling, first_row,
 				     first_id);

@@ -50,9 +50,8 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 /* The file of a map was cut: there is no memory behind its new end. */
 static void end_cut(void)
 {
-	static const char words[] =
-	        "warpsheet: an input was cut short while it was read. Try again when nobody "
-	        "writes to it\n";
+	static const char words[] = "warpsheet: an input was cut short while it was read. Try "
+	                            "again when nobody writes to it\n";
 	ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
 
 	(void)ignored;

@@ -708,9 +708,8 @@ static enum ws_status choose_step(const struct table *ranks, const char *dir, bo
 	           "no rank runs in %s: start each with `warpsheet record --standby --job %s`", dir,
 	           dir);
 	WS_FAIL_IF(needs_all && *living < world, err, FINDING,
-	           "%zu of %" PRIu64
-	           " ranks are in %s: wait until all have begun, or see which are dead "
-	           "(`warpsheet ctl status --job %s`)",
+	           "%zu of %" PRIu64 " ranks are in %s: wait until all have begun, or see which "
+	                             "are dead (`warpsheet ctl status --job %s`)",
 	           *living, world, dir, dir);
 	*step = top + (ahead ? ahead : 2 * NOTICE_S);
 	return WS_OK;
@@ -844,8 +843,7 @@ static int run(const struct ctl *c, const char *verb, const char *pid)
 	const bool is_status = !strcmp(verb, "status");
 	int code, fd;
 
-	if (c->segment_dir &&
-	    ws_segment_folder_open(c->segment_dir, &fd, &err) != WS_OK)
+	if (c->segment_dir && ws_segment_folder_open(c->segment_dir, &fd, &err) != WS_OK)
 		return failed(&err);
 	if (c->segment_dir)
 		close(fd);
@@ -885,8 +883,7 @@ int ws_ctl(int argc, char **argv)
 	               .max = WS_STANDBY_MAX_STEPS, .given = &c.has_steps),
 	        WS_OPT("now", 0, FLAG, NULL, &c.is_now,
 	               "start and stop: do not wait for a step. A step that this cuts is recorded "
-	               "in "
-	               "part"),
+	               "in part"),
 	        WS_OPT("job", 0, TEXT, "DIR", &c.job,
 	               "all ranks that were started with `record --standby --job DIR`: they record "
 	               "the same steps"),
@@ -924,8 +921,7 @@ int ws_ctl(int argc, char **argv)
 	     strcmp(argv[1], "dump"))) {
 		WS_FAIL(&err, USAGE,
 		        "give start, stop, status or dump, and a PID if several recordings run "
-		        "(see "
-		        "--help)");
+		        "(see --help)");
 		return failed(&err);
 	}
 	if (c.job && !strcmp(argv[1], "dump")) {

@@ -331,11 +331,10 @@ static enum ws_status lock_clocks(struct ws_err *err)
 		           "--lock-clocks: GPU %u has no rated clock, or the driver cannot lock it",
 		           i);
 		result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
-		WS_FAIL_IF(
-		        result == NVML_NO_PERMISSION, err, ENVIRONMENT,
-		        "--lock-clocks: this user may not lock the clocks of GPU %u. Run as root, "
-		        "or have an administrator do it: nvidia-smi -lgc %u",
-		        i, mhz);
+		WS_FAIL_IF(result == NVML_NO_PERMISSION, err, ENVIRONMENT,
+		           "--lock-clocks: this user may not lock the clocks of GPU %u. Run as "
+		           "root, or have an administrator do it: nvidia-smi -lgc %u",
+		           i, mhz);
 		WS_FAIL_IF(result, err, ENVIRONMENT,
 		           "--lock-clocks: the driver does not lock the clocks of GPU %u (NVML "
 		           "error %d)",

@@ -150,10 +150,9 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 	for (size_t i = 0; i < r->ntraces; i++)
 		masked += r->traces[i].masked;
 	if (masked)
-		ws_record_notice(
-		        "secrets in %u argument%s are masked in the trace; --no-args keeps all "
-		        "arguments out",
-		        masked, masked == 1 ? "" : "s");
+		ws_record_notice("secrets in %u argument%s are masked in the trace; --no-args "
+		                 "keeps all arguments out",
+		                 masked, masked == 1 ? "" : "s");
 	print_traces(cmd, r, "");
 
 	for (size_t i = 0; i < r->ntraces; i++) {
@@ -167,9 +166,8 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 	    r->ntraces && !saw_cuda)
 		ws_record_notice("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
 	if (cmd->record.capture.pytorch && !operations)
-		ws_record_notice(
-		        "--pytorch recorded no operation: no recorded process ran PyTorch, or a "
-		        "PyTorch that hides its functions");
+		ws_record_notice("--pytorch recorded no operation: no recorded process ran "
+		                 "PyTorch, or a PyTorch that hides its functions");
 	if (!cmd->require_gpu || gpu_kernels)
 		return r->exit_code;
 	ws_record_notice("no kernel of a GPU was recorded (--require-gpu)%s%s",
@@ -201,10 +199,9 @@ static int salvage(struct ws_record_command *cmd)
 		if (result.found == WS_SALVAGE_FINISHED)
 			ws_record_notice("the trace was finished; %s is removed", cmd->salvage);
 		else if (result.found == WS_SALVAGE_REPLACED)
-			ws_record_notice(
-			        "another recording has replaced the trace since, and is whole; %s "
-			        "is removed",
-			        cmd->salvage);
+			ws_record_notice("another recording has replaced the trace since, and is "
+			                 "whole; %s is removed",
+			                 cmd->salvage);
 		print_traces(cmd, &result, " rescued");
 	}
 	ws_record_result_release(&result);

@@ -472,17 +472,16 @@ void ws_rule_separable(struct ws_advice *a)
 		    flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
-		ws_advice_add_claim(a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
-		                    scope_of(a, op),
-		                    ws_advice_text(a,
-		                                   "%s. It attains %.1f %% of "
-		                                   "the FLOP/s and %.1f %% of the bandwidth",
-		                                   ws_advice_kernel_part(a, g->gpu_ns), flops,
-		                                   bytes),
-		                    NULL);
+		ws_advice_add_claim(
+		        a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
+		        scope_of(a, op),
+		        ws_advice_text(
+		                a,
+		                "%s. It attains %.1f %% of the FLOP/s and %.1f %% of the bandwidth",
+		                ws_advice_kernel_part(a, g->gpu_ns), flops, bytes),
+		        NULL);
 	}
 	if (!judged)
-		a->found->not_judged[WS_RULE_separable] =
-		        "no convolution has known FLOPs and bytes on a "
-		        "device whose peaks are known";
+		a->found->not_judged[WS_RULE_separable] = "no convolution has known FLOPs and "
+		                                          "bytes on a device whose peaks are known";
 }

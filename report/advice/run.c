@@ -289,8 +289,7 @@ void ws_rule_throttled(struct ws_advice *a)
 		        NULL,
 		        ws_advice_text(a, "device %llu", (unsigned long long)a->m->devices[d].id),
 		        ws_advice_text(
-		                a,
-		                "Clocks were reduced for %s of %s: %s%s",
+		                a, "Clocks were reduced for %s of %s: %s%s",
 		                ws_say_percent(a->texts, ws_time_mean(e->throttled)),
 		                a->found->has_steps ? "the measured steps" : "the time",
 		                ws_throttle_shares(e, a->texts),

@@ -181,12 +181,11 @@ void ws_rule_empty_grids(struct ws_advice *a)
 		                    "fewer blocks than multiprocessors", shapes(a, leaves_empty),
 		                    NULL);
 	if (ws_advice_share(a, ws_advice_time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
-		ws_advice_add_claim(
-		        a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
-		        (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
-		        "blocks of few threads", shapes(a, has_tiny_blocks),
-		        "Use blocks of 128 threads or more: a multiprocessor holds few blocks "
-		        "at a time");
+		ws_advice_add_claim(a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
+		                    (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
+		                    "blocks of few threads", shapes(a, has_tiny_blocks),
+		                    "Use blocks of 128 threads or more: a multiprocessor holds few "
+		                    "blocks at a time");
 }
 
 /* --- A29 fp64 --------------------------------------------------------------------------------- */

@@ -130,11 +130,10 @@ const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *text
 		                       cost.pairs, cost.pairs == 1 ? "" : "s", steps,
 		                       WS_CALIBRATION_PAIRS);
 	if (!cost.is_known)
-		return ws_arena_format(
-		        texts,
-		        "Cannot tell what recording adds: between %.1f and %.1f %%, as "
-		        "steps vary; %s.",
-		        cost.low, cost.high, steps);
+		return ws_arena_format(texts,
+		                       "Cannot tell what recording adds: between %.1f and %.1f %%, "
+		                       "as steps vary; %s.",
+		                       cost.low, cost.high, steps);
 	return ws_arena_format(texts, "Recording adds %s%.1f %% (%.1f to %.1f): %s.",
 	                       pays_unrecorded(m, cost.unrecorded_ns) ? "at least " : "",
 	                       cost.percent, cost.low, cost.high, steps);

@@ -681,12 +681,11 @@ static enum ws_status explain_empty(const struct ws_model *m, const struct ws_fi
 		only.kernel = f->kernel;
 		for (size_t i = 1; i < m->nconfigs; i++)
 			add_name(names, ws_model_short_name(m, m->configs[i].name));
-		WS_FORWARD(passes(m, sel->rows, &only)
-		                   ? WS_OK
-		                   : unknown("kernel", f->kernel, names,
-		                             "warpsheet report TRACE --table kernel-summary lists "
-		                             "the kernels",
-		                             err));
+		WS_FORWARD(passes(m, sel->rows, &only) ? WS_OK
+		                                       : unknown("kernel", f->kernel, names,
+		                                                 "warpsheet report TRACE --table "
+		                                                 "kernel-summary lists the kernels",
+		                                                 err));
 	}
 	for (size_t i = 0; i < m->ndevices && !has_device && strlen(list) + 24 < sizeof(list);
 	     i++) {

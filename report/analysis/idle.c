@@ -825,21 +825,19 @@ const char *ws_idle_recording_words(const struct ws_model *m, const struct ws_id
 	                        percent * idle->recording_range[0],
 	                        percent * idle->recording_range[1]);
 	return idle->measured_share
-	               ? ws_arena_format(
-	                         texts,
-	                         "Recording takes %s, by steps that were not recorded; it is "
-	                         "taken out of all waits for the host alike.",
-	                         range)
-	               : ws_arena_format(
-	                         texts,
-	                         "Recording takes about %s, taken out of the waits for "
-	                         "launches: %g µs per launch, %s%g per range, %g per operation, "
-	                         "± %g %%. record --calibrate measures it.",
-	                         range, (double)ws_recording_launch_ns(m) / 1e3,
-	                         ws_recording_has_all_calls(m)
-	                                 ? ws_arena_format(texts, "%g per other call, ",
-	                                                   WS_COST_CALL_NS / 1e3)
-	                                 : "",
-	                         WS_COST_RANGE_NS / 1e3, WS_COST_OP_NS / 1e3,
-	                         100 * WS_COST_UNCERTAIN);
+	               ? ws_arena_format(texts,
+	                                 "Recording takes %s, by steps that were not recorded; it "
+	                                 "is taken out of all waits for the host alike.",
+	                                 range)
+	               : ws_arena_format(texts,
+	                                 "Recording takes about %s, taken out of the waits for "
+	                                 "launches: %g µs per launch, %s%g per range, %g per "
+	                                 "operation, ± %g %%. record --calibrate measures it.",
+	                                 range, (double)ws_recording_launch_ns(m) / 1e3,
+	                                 ws_recording_has_all_calls(m)
+	                                         ? ws_arena_format(texts, "%g per other call, ",
+	                                                           WS_COST_CALL_NS / 1e3)
+	                                         : "",
+	                                 WS_COST_RANGE_NS / 1e3, WS_COST_OP_NS / 1e3,
+	                                 100 * WS_COST_UNCERTAIN);
 }

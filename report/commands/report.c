@@ -317,12 +317,11 @@ static enum ws_status check_ranks(const struct ws_trace_list *list, const struct
 		if (!digits || strcmp(dash + 2 + digits, ".wtrace") != 0)
 			return WS_OK;
 	}
-	WS_FAIL_IF(
-	        ws_ranks_are_unrelated(ranks), err, USAGE,
-	        "these %zu traces are repeated runs, not ranks of one run. Did you mean 'warpsheet "
-	        "aa' (how much they vary), 'warpsheet diff A... -- B...' or 'warpsheet sweep'? "
-	        "'warpsheet report' takes one of them",
-	        list->n);
+	WS_FAIL_IF(ws_ranks_are_unrelated(ranks), err, USAGE,
+	           "these %zu traces are repeated runs, not ranks of one run. Did you mean "
+	           "'warpsheet aa' (how much they vary), 'warpsheet diff A... -- B...' or "
+	           "'warpsheet sweep'? 'warpsheet report' takes one of them",
+	           list->n);
 	return WS_OK;
 }
 

@@ -288,10 +288,9 @@ void ws_trace_file_print_damage(const struct ws_trace_file *f)
 		            "where",
 		            f->name, (unsigned long long)s->skipped_bytes);
 	else if (!s->closed)
-		ws_ui_print(
-		        "note: '%s' was not closed: the recorder was stopped; all that it wrote "
-		        "is here",
-		        f->name);
+		ws_ui_print("note: '%s' was not closed: the recorder was stopped; all that it "
+		            "wrote is here",
+		            f->name);
 }
 
 /* --- sides read --- */

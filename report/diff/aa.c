@@ -253,9 +253,8 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	ws_table_note(table, "%s", aa->verdict);
 	ws_diff_note_copies(aa->side, "", table);
 	if (isnan(aa->d->grade.run_noise))
-		ws_table_note(table,
-		              "CPU runs are not graded from one recording. Pass --run-noise to "
-		              "assume a noise level.");
+		ws_table_note(table, "CPU runs are not graded from one recording. Pass --run-noise "
+		                     "to assume a noise level.");
 	else
 		ws_table_note(table,
 		              "One against one assumes %.2g %% noise between runs for steps, %.2g "

@@ -390,19 +390,17 @@ static void explain_less_work(struct referee *r)
 		           "results that it kept.",
 		           name_of(r, 1));
 	if (calls_before > lacking / 2)
-		add_reason(
-		        r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
-		        "them before its first step.",
-		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		        name_of(r, 1), calls_before);
+		add_reason(r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
+		           "of them before its first step.",
+		           name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		           name_of(r, 1), calls_before);
 	if (calls_later > lacking / 2)
-		add_reason(
-		        r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
-		        "them per step between its steps or after them.",
-		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		        name_of(r, 1), calls_later);
+		add_reason(r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
+		           "of them per step between its steps or after them.",
+		           name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		           name_of(r, 1), calls_later);
 }
 
 static void find_other_work(struct referee *r)
@@ -473,12 +471,11 @@ static void find_remarks(struct referee *r)
 	const double *step_ns = r->d->typical_ns;
 
 	if (r->d->fused_share > 0.05 && !r->d->nreasons)
-		add_reason(
-		        r, REASON_FUSED, 1, OF_TIMES,
-		        "%s has no kernels of its own for %.2g %% of the GPU time of %s: its other "
-		        "kernels do this work, too, or %s leaves it out. Only a difference "
-		        "beyond this time is proven.",
-		        name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
+		add_reason(r, REASON_FUSED, 1, OF_TIMES,
+		           "%s has no kernels of its own for %.2g %% of the GPU time of %s: its "
+		           "other kernels do this work, too, or %s leaves it out. Only a "
+		           "difference beyond this time is proven.",
+		           name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
 	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
 		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
 		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",
@@ -680,9 +677,8 @@ static void fill_pairs(const struct referee *r, struct ws_table *t)
 		}
 		ws_cell_set_real(&row[WS_TC_referee_pairs_ratio], ns[1] / ns[0]);
 		ws_cell_set_str(t, &row[WS_TC_referee_pairs_counts],
-		                ws_recordings_are_apart(of[0], of[1])
-		                        ? "no: the clocks differed"
-		                        : "yes");
+		                ws_recordings_are_apart(of[0], of[1]) ? "no: the clocks differed"
+		                                                      : "yes");
 	}
 }
 

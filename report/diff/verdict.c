@@ -107,11 +107,10 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		const double more = (faster ? c->less_work : c->more_work) - 1;
 
 		print_ratio(c->ratio, ratio, sizeof(ratio));
-		snprintf(
-		        out, size,
-		        "No significant difference in common work: %s is %s, but %s also did %s %% "
-		        "more work.",
-		        d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
+		snprintf(out, size,
+		         "No significant difference in common work: %s is %s, but %s also did %s "
+		         "%% more work.",
+		         d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
 	} else {
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 		char settles[96], assumed[48];
@@ -137,13 +136,12 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
-			snprintf(
-			        out, size,
-			        "No significant difference: %s differs by %s %% (%d %% CI %s %% to "
-			        "%s %%%s).%s",
-			        d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
-			        SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
-			        settles);
+			snprintf(out, size,
+			         "No significant difference: %s differs by %s %% (%d %% CI %s %% "
+			         "to %s %%%s).%s",
+			         d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			         SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
+			         settles);
 		else
 			snprintf(out, size,
 			         "No significant difference: %s looks %s, but the runs vary too "
@@ -200,11 +198,10 @@ static void add_clocks_reason(const struct ws_diff *d, const struct ws_diff_row 
 		return;
 	*text->text = '\0';
 	if (row->by_clocks == WS_CLOCKS_SAME_CYCLES)
-		ws_sentence_add(
-		        text,
-		        "No significant difference in cycles: the clocks differed (%.0f and "
-		        "%.0f MHz).",
-		        mhz[0], mhz[1]);
+		ws_sentence_add(text,
+		                "No significant difference in cycles: the clocks differed (%.0f "
+		                "and %.0f MHz).",
+		                mhz[0], mhz[1]);
 	else
 		ws_sentence_add(text,
 		                "The clocks can explain the difference of %.3g %%: they differed "

@@ -716,21 +716,19 @@ static void say_what_is_unsound(struct ws_page_making *p)
 			continue;
 		switch ((enum ws_law)law) {
 		case WS_LAW_BEFORE_LAUNCH:
-			rest = ws_arena_format(p->texts,
-			                       " %s before %s launch, by up to %s: the device's "
-			                       "clock is off; idle causes and latencies are not "
-			                       "known.",
-			                       verb(b, "begins", "begin"), verb(b, "its", "their"),
-			                       most);
-			break;
-		case WS_LAW_FAR_AWAY:
 			rest = ws_arena_format(
 			        p->texts,
-			        " %s %s %s everything else: %s clock is another; left out of the "
-			        "run.",
-			        verb(b, "lies", "lie"), most,
-			        b->first_ns > p->m->end_ns ? "after" : "before",
-			        verb(b, "its", "their"));
+			        " %s before %s launch, by up to %s: the device's clock is off; "
+			        "idle causes and latencies are not known.",
+			        verb(b, "begins", "begin"), verb(b, "its", "their"), most);
+			break;
+		case WS_LAW_FAR_AWAY:
+			rest = ws_arena_format(p->texts,
+			                       " %s %s %s everything else: %s clock is another; "
+			                       "left out of the run.",
+			                       verb(b, "lies", "lie"), most,
+			                       b->first_ns > p->m->end_ns ? "after" : "before",
+			                       verb(b, "its", "their"));
 			break;
 		case WS_LAW_ONE_AT_A_TIME:
 			rest = ws_arena_format(p->texts,
@@ -810,9 +808,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 
 		ws_page_say(p->page, "",
 		            ws_arena_format(p->texts,
-		                            "Step %" PRId64
-		                            " of the run took %s, the median %s: this trace "
-		                            "was written because of it.",
+		                            "Step %" PRId64 " of the run took %s, the median %s: "
+		                                            "this trace was written because of it.",
 		                            ws_meta_number(&p->m->meta, "flight.step", 0),
 		                            ws_say_time(p->texts, (double)slow_ns),
 		                            ws_say_time(p->texts,
@@ -886,18 +883,17 @@ void ws_page_add_headline(struct ws_page_making *p)
 	}
 	ws_strtab_free(&streams);
 	if (n && 100 * n >= UNLAUNCHED_PERCENT * rows->nkernels)
-		ws_page_say(
-		        p->page, "", "",
-		        ws_arena_format(p->texts, "%s of %s kernel%s",
-		                        ws_say_number(p->texts, (double)n),
-		                        ws_say_number(p->texts, (double)rows->nkernels),
-		                        rows->nkernels == 1 ? "" : "s"),
-		        page->merged_records
-		                ? " have no launch record, as the file merges several processes: "
-		                  "import one file of each."
-		        : 2 * early > n ? " have no launch record: begin recording on an idle GPU."
-		                        : " have no launch record: they are in no step and range.",
-		        NULL);
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s of %s kernel%s",
+		                            ws_say_number(p->texts, (double)n),
+		                            ws_say_number(p->texts, (double)rows->nkernels),
+		                            rows->nkernels == 1 ? "" : "s"),
+		            page->merged_records ? " have no launch record, as the file merges "
+		                                   "several processes: import one file of each."
+		            : 2 * early > n
+		                    ? " have no launch record: begin recording on an idle GPU."
+		                    : " have no launch record: they are in no step and range.",
+		            NULL);
 	if (p->sel->kernels && !p->m->nmeasured) {
 		const struct ws_steps_hint hint =
 		        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
@@ -1055,13 +1051,12 @@ void ws_page_add_headline(struct ws_page_making *p)
 				                          p->windows->window[w].end_ns);
 			ws_spans_release(&any);
 			if (ndevices > 1 && 100 * (sum_ns - any_ns) < TURNS_PERCENT * any_ns)
-				ws_page_say(p->page, "", "",
-				            ws_arena_format(p->texts, "%zu GPUs take turns",
-				                            ndevices),
-				            ": no two compute at once. Split batches into "
-				            "micro-batches, or run a copy "
-				            "of the model on each GPU.",
-				            NULL);
+				ws_page_say(
+				        p->page, "", "",
+				        ws_arena_format(p->texts, "%zu GPUs take turns", ndevices),
+				        ": no two compute at once. Split batches into "
+				        "micro-batches, or run a copy of the model on each GPU.",
+				        NULL);
 		}
 		/* What happens once is no part of a step or loop, and no finding is about it. */
 		const struct ws_host_activity *host =
@@ -1093,10 +1088,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "Start-up takes ",
 			            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 			                                          (double)p->idle->nworked),
-			            host->searches.n
-			                    ? ", with a search for convolution algorithms; it "
-			                      "happens once."
-			                    : "; it happens once.",
+			            host->searches.n ? ", with a search for convolution "
+			                               "algorithms; it happens once."
+			                             : "; it happens once.",
 			            NULL);
 		if (page->only_outliers_have)
 			ws_page_say(p->page, "", "Only the steps that stand out have ",

@@ -1276,10 +1276,9 @@ static const char *why_nothing_is_judged(const struct ws_ranks *r, struct ws_are
 		return NULL;
 	if (is_joined(r))
 		return "no call was recorded by all ranks of its group";
-	return ws_arena_format(arena,
-	                       "no call was recorded by all ranks of its group (%s recorded "
-	                       "other calls)",
-	                       words_of_components(r, arena));
+	return ws_arena_format(
+	        arena, "no call was recorded by all ranks of its group (%s recorded other calls)",
+	        words_of_components(r, arena));
 }
 
 static void set_share(struct ws_cell *row, double ns, double of_ns)
@@ -1456,14 +1455,13 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			                       r->nlaunched),
 			          r->host_ns, r->skew_ns);
 		if (r->nbaselines)
-			set_share(
-			        ws_table_add(t, "excess transfer",
-			                     "%zu transfers take %.3g %% more than the shortest of "
-			                     "their size without skew",
-			                     r->nbaselines,
-			                     ws_stat_percent(r->excess_ns,
-			                                     r->of_baseline_ns - r->excess_ns)),
-			        r->excess_ns, r->of_baseline_ns);
+			set_share(ws_table_add(t, "excess transfer",
+			                       "%zu transfers take %.3g %% more than the shortest "
+			                       "of their size without skew",
+			                       r->nbaselines,
+			                       ws_stat_percent(r->excess_ns,
+			                                       r->of_baseline_ns - r->excess_ns)),
+			          r->excess_ns, r->of_baseline_ns);
 	}
 	if (*r->alarm) /* the unrecorded communication is not 0 */
 		ws_table_add(t, "exposed communication",

@@ -132,9 +132,8 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 		        "cause=NAME x0, dtype=TYPE or gpu=NAME",
 		        err);
 	*out = (struct change){.subject = (enum subject)subject, .factor = 1};
-	WS_FAIL_IF(text[key] != subjects[subject].sign, err, USAGE,
-	           "--whatif '%s': write %s%c%s", text, subjects[subject].key,
-	           subjects[subject].sign, text + key + 1);
+	WS_FAIL_IF(text[key] != subjects[subject].sign, err, USAGE, "--whatif '%s': write %s%c%s",
+	           text, subjects[subject].key, subjects[subject].sign, text + key + 1);
 	WS_FAIL_IF(strlen(text + key + 1) >= sizeof(out->value), err, USAGE,
 	           "--whatif '%.32s…' is over %zu letters long", text, sizeof(out->value));
 	snprintf(out->value, sizeof(out->value), "%s", text + key + 1);
@@ -547,11 +546,10 @@ static enum ws_status apply(struct asked *a, const struct change *c, struct ws_e
 		for (size_t i = 0; !found && ws_peaks_row(a->m->peaks, i, peaks); i++)
 			found = strcasestr(peaks->pattern, c->value);
 		if (!found)
-			return ws_opt_unknown_name(
-			        "GPU", c->value, gpu_at, a->m,
-			        "docs/reference/devices.md lists those whose peak rates "
-			        "are known; --peaks FILE adds others",
-			        err);
+			return ws_opt_unknown_name("GPU", c->value, gpu_at, a->m,
+			                           "docs/reference/devices.md lists those whose "
+			                           "peak rates are known; --peaks FILE adds others",
+			                           err);
 		if (a->peaks)
 			a->reason = "a step runs on one GPU at a time";
 		a->peaks = peaks;

@@ -1135,11 +1135,10 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		            "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
 		            "operation computes. Empty where the device's peak is not known.");
 		if (!isnan(s->grade.run_noise))
-			ws_table_note(
-			        *t,
-			        "Intervals of speed-ups with fewer than three runs per side assume "
-			        "%.3g %% noise between runs (--run-noise).",
-			        s->grade.run_noise * 100);
+			ws_table_note(*t,
+			              "Intervals of speed-ups with fewer than three runs per side "
+			              "assume %.3g %% noise between runs (--run-noise).",
+			              s->grade.run_noise * 100);
 	}
 	return WS_OK;
 }

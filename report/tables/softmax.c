@@ -522,14 +522,13 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	if (*text)
 		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
 	if (fused->scores > 0 && !fused->bytes_unknown)
-		ws_table_note(
-		        t,
-		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
-		        "memory. Eager attention writes and reads them: in 16 bits, %.1f MB in "
-		        "each pass. Fused attention moves %.1f MB in all.",
-		        direction_names[d], fused->scores / (double)s->basis,
-		        2 * fused->scores / (double)s->basis / 1e6,
-		        (double)fused->bytes / (double)s->basis / 1e6);
+		ws_table_note(t,
+		              "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
+		              "memory. Eager attention writes and reads them: in 16 bits, %.1f MB "
+		              "in each pass. Fused attention moves %.1f MB in all.",
+		              direction_names[d], fused->scores / (double)s->basis,
+		              2 * fused->scores / (double)s->basis / 1e6,
+		              (double)fused->bytes / (double)s->basis / 1e6);
 	return true;
 }
 
@@ -689,15 +688,12 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 			         (p == WS_ATTENTION_SCORES || p == WS_ATTENTION_FINAL);
 		}
 	if (unknown)
-		ws_table_note(
-		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
-		           "counts the pairs that kernels compute.");
+		ws_table_note(t, "FLOPs Needed is empty: the mask of attention was not recorded. "
+		                 "FLOPs counts the pairs that kernels compute.");
 	if (fewer)
-		ws_table_note(
-		        t,
-		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
-		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
-		        "and fused attention.");
+		ws_table_note(t, "Attention is causal: FLOPs counts all pairs that eager kernels "
+		                 "compute, FLOPs Needed those that the mask keeps. TFLOP/s Needed "
+		                 "compares eager and fused attention.");
 	if (no_scale_mask)
 		ws_table_note(t, "No separate kernel scales or masks: if attention does, the "
 		                 "kernels of softmax include that work and its FLOPs.");
@@ -710,7 +706,6 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	for (size_t i = 0; i < m->ndevices; i++)
 		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
 	if (no_peaks)
-		ws_table_note(
-		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
-		           "FILE` adds them.");
+		ws_table_note(t, "Bound is empty where the device's peak rates are not known: "
+		                 "`--peaks FILE` adds them.");
 }

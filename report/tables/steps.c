@@ -82,10 +82,9 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 			ws_table_note(t, "%s %" PRIu32 " is left out: see table soundness.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
-	ws_table_note(t,
-	              "Total is the step's window, its device work included. A phase's window "
-	              "lasts from the first start to the last end of its kernels. GPU columns are "
-	              "sums of kernel times.");
+	ws_table_note(t, "Total is the step's window, its device work included. A phase's window "
+	                 "lasts from the first start to the last end of its kernels. GPU columns "
+	                 "are sums of kernel times.");
 	ws_table_note(t, "%sHost columns are times of ranges on their thread, and add up to Host.",
 	              times->has_windows || !times->phases
 	                      ? ""
@@ -218,10 +217,9 @@ void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device "
 		                 "waits later: in another part, or between steps.");
 	else
-		ws_table_set_not_recorded(
-		        t, "%s",
-		        ws_step_times(tab->m, tab->sel)->nmeasured
-		                ? "The steps have no phases: no range in them is called "
-		                  "forward, loss, backward or optimizer."
-		                : NO_STEPS);
+		ws_table_set_not_recorded(t, "%s",
+		                          ws_step_times(tab->m, tab->sel)->nmeasured
+		                                  ? "The steps have no phases: no range in them is "
+		                                    "called forward, loss, backward or optimizer."
+		                                  : NO_STEPS);
 }
