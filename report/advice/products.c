@@ -31,8 +31,7 @@ static const char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 	if (op->m)
 		snprintf(size + strlen(size), sizeof(size) - strlen(size),
 		         " %" PRIu64 " x %" PRIu64 " x %" PRIu64, op->m, op->n, op->k);
-	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name), size, (int)dtype.len,
-	                      (const char *)dtype.ptr);
+	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name), size, WS_SHOWN(dtype));
 }
 
 bool ws_advice_has_sizes(const struct ws_advice *a)

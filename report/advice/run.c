@@ -180,7 +180,7 @@ void ws_rule_precision(struct ws_advice *a)
 			         ws_advice_text(a,
 			                        "dtype %.*s with loss scale none: gradients under "
 			                        "6e-8 are 0",
-			                        (int)dtype.len, (const char *)dtype.ptr),
+			                        WS_SHOWN(dtype)),
 			         "Scale the loss dynamically");
 		if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
 		    strtod(text + 7, NULL) < 1)

@@ -71,7 +71,7 @@ static char *scope_words_of(const struct ws_model *m, enum ws_scope asked, struc
 			                       m->step_module                    ? "a call of"
 			                       : ws_name_is_optimizer_step(name) ? "to the end of"
 			                                                         : "from a call of",
-			                       (int)name.len, (const char *)name.ptr);
+			                       WS_SHOWN(name));
 		}
 		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
 		                         : ws_arena_format(arena,

@@ -96,7 +96,7 @@ static void add_ops(struct state *s)
 		else
 			WHY(s->out,
 			    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
-			    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
+			    WS_SHOWN_MOST(dtype, 32),
 			    (unsigned long long)s->m->devices[s->unknown.device].id);
 	} else if (s->has_optimizer && !s->has_backward)
 		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
@@ -193,14 +193,12 @@ static void find(struct state *s)
 		char key[48];
 
 		ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
-		         (const char *)dtype.ptr);
+		snprintf(key, sizeof(key), "peak.%.*s", WS_SHOWN_MOST(dtype, 32));
 		int measured = ws_model_fact(s->m, key).len || !device->has_peaks;
 		snprintf(s->out->basis, sizeof(s->out->basis),
 		         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
-		         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
-		         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
-		         s->out->devices == 1 ? "" : "s",
+		         roof.flops_per_s / 1e12, WS_SHOWN_MOST(dtype, 32),
+		         (unsigned long long)s->out->devices, s->out->devices == 1 ? "" : "s",
 		         measured ? 100 : ws_peaks_source_len(&device->peaks),
 		         measured ? "measured by the program" : device->peaks.source);
 	}

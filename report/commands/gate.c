@@ -87,8 +87,7 @@ static void add_unread(void *ctx, size_t i, const char *why)
 	const struct ws_bytes name = ws_name_of_file(ws_bytes_of(of->list->path[i]));
 	struct gate_case c = {.nruns = 1};
 
-	snprintf(c.key.workload, sizeof(c.key.workload), "%.*s", (int)name.len,
-	         (const char *)name.ptr);
+	snprintf(c.key.workload, sizeof(c.key.workload), "%.*s", WS_SHOWN(name));
 	set_failed(&c, why);
 	WS_GROW(of->g->cases, of->g->ncases + 1, of->g->capacity);
 	of->g->cases[of->g->ncases++] = c;

@@ -278,8 +278,7 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	           aa.side->ncopies ? "; these have the same bytes and are one" : "");
 	ws_sides_prepare_aa(s, opts);
 	struct ws_bytes name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
-	char *trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-	                         aa.side->nrecordings - 1);
+	char *trace = ws_xformat("%.*s and %zu more", WS_SHOWN(name), aa.side->nrecordings - 1);
 	plan.trace = trace;
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);

@@ -59,8 +59,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		sum += change;
 		if (n++ >= MOST_NAMED)
 			continue;
-		ws_sentence_add(&text, "%s%.*s", n > 1 ? ", " : "",
-		                name.len < 60 ? (int)name.len : 60, (const char *)name.ptr);
+		ws_sentence_add(&text, "%s%.*s", n > 1 ? ", " : "", WS_SHOWN_MOST(name, 60));
 		if (d->by_steps)
 			ws_sentence_add(&text, " (%s)",
 			                ws_phase_name((enum ws_phase)row->key.phase));
@@ -140,8 +139,7 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 				if (change < fmax(gained / 100, SMALL_LOSS * whole))
 					continue;
 				ws_sentence_add(&text, "%s %.*s %s more",
-				                named++ ? "," : " Slower classes:", (int)name.len,
-				                (const char *)name.ptr,
+				                named++ ? "," : " Slower classes:", WS_SHOWN(name),
 				                ws_say_time_in(change, time));
 				/* losses larger than the gain are described otherwise */
 				if (lost <= gained)

@@ -324,9 +324,8 @@ static void find_lower_precision(struct referee *r)
 	add_reason(r, REASON_PRECISION, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 	           "%s computes %.3g %% of its products in %s%.*s, where %s computes in %s%.*s.",
 	           name_of(r, 1), 100 * (double)lower / (double)products, is_sum ? "sums of " : "",
-	           (int)dtype[1].len, (const char *)dtype[1].ptr, name_of(r, 0),
-	           is_sum ? "sums of fp32 with " : "", (int)dtype[0].len,
-	           (const char *)dtype[0].ptr);
+	           WS_SHOWN(dtype[1]), name_of(r, 0), is_sum ? "sums of fp32 with " : "",
+	           WS_SHOWN(dtype[0]));
 }
 
 /* The most calls in any step, over those of the median step. */

@@ -431,10 +431,7 @@ static void note_arguments(const struct verdict *v)
 		ws_table_note(v->t,
 		              "The programs ran with other arguments: '%.*s' and '%.*s'. record "
 		              "--fact KEY=VALUE names what they say of the work.",
-		              (int)(arguments[0].len < 80 ? arguments[0].len : 80),
-		              (const char *)arguments[0].ptr,
-		              (int)(arguments[1].len < 80 ? arguments[1].len : 80),
-		              (const char *)arguments[1].ptr);
+		              WS_SHOWN_MOST(arguments[0], 80), WS_SHOWN_MOST(arguments[1], 80));
 }
 
 /* Clocks that differ, and energy per step, the mean of each side's recordings. */
@@ -482,7 +479,7 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 				ws_table_add(v.t, "damaged",
 				             "%.*s is damaged: its numbers cover the intact rest. "
 				             "'warpsheet check' lists the damage.",
-				             (int)name.len, (const char *)name.ptr);
+				             WS_SHOWN(name));
 		}
 	}
 	for (size_t i = 0; i < v.d->nreasons; i++) {
@@ -571,19 +568,17 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 			struct ws_bytes name = ws_texts_get(&d->names.texts, r->name);
 
 			for (size_t k = 0; k < r->origin->nnotes; k++)
-				ws_table_note(v.t, "%.*s: %s", (int)name.len,
-				              (const char *)name.ptr, r->origin->notes[k]);
+				ws_table_note(v.t, "%.*s: %s", WS_SHOWN(name), r->origin->notes[k]);
 			if (r->graphs_ns)
 				ws_table_note(v.t,
 				              "%.*s: CUDA graphs traced as a whole took %.3f ms; "
 				              "their kernels were not recorded, so nothing of "
 				              "them is compared.",
-				              (int)name.len, (const char *)name.ptr,
-				              (double)r->graphs_ns / 1e6);
+				              WS_SHOWN(name), (double)r->graphs_ns / 1e6);
 			if (r->unfinished)
 				ws_table_note(v.t,
 				              "%.*s: %zu of its steps %s cut off, and left out.",
-				              (int)name.len, (const char *)name.ptr, r->unfinished,
+				              WS_SHOWN(name), r->unfinished,
 				              r->unfinished == 1 ? "was" : "were");
 		}
 	}

@@ -148,8 +148,7 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	char ns[WS_SAY_TIME];
 
 	snprintf(out, size, "%s %s %s%.*s%s", ws_say_time_in(fabs(change), ns),
-	         change < 0 ? "less" : "more", is_time ? "time " : "",
-	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
+	         change < 0 ? "less" : "more", is_time ? "time " : "", WS_SHOWN_MOST(name, 60),
 	         p->kind == WS_PART_CLASS       ? " kernels"
 	         : p->kind == WS_PART_OPERATION ? " operations"
 	                                        : "");

@@ -514,8 +514,7 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 		const bool is_text = type == 75 || type == 76,
 		           is_array = (f->flags & FIELD_ARRAY) == FIELD_FIXED_SIZE;
 		const char *inner = ws_arena_format(&p->arena, "%s%s%.*s", path, dot,
-		                                    (int)(name.len < 4096 ? name.len : 4096),
-		                                    (const char *)name.ptr);
+		                                    WS_SHOWN_MOST(name, 4096));
 		const uint64_t from =
 		        f->offset_bytes <= p->bytes.len ? at + f->offset_bytes : p->bytes.len;
 		const uint64_t left = from < p->bytes.len ? p->bytes.len - from : 0;

@@ -256,7 +256,7 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 
 	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
 	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
-	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
+	                       kind.len ? " of " : "", WS_SHOWN(kind));
 }
 
 /* --- why it does not compute ---------------------------------------------------------------- */

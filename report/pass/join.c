@@ -1031,9 +1031,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 
 		if (!ws_bytes_begin(key, "workload."))
 			continue;
-		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
-		                       (const char *)key.ptr, (int)value.len,
-		                       (const char *)value.ptr);
+		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", WS_SHOWN(key), WS_SHOWN(value));
 		ws_take_fact(m, &fact_keys, ws_bytes_of(mark));
 	}
 	ws_strtab_free(&fact_keys);

@@ -608,19 +608,16 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 		WS_FAIL_IF(a->number == b->number, err, USAGE,
 		           "'%.*s' and '%.*s' are both of rank %" PRId64
 		           ": give one trace per rank, of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
-		           (const char *)of_b.ptr, a->number);
+		           WS_SHOWN(of_a), WS_SHOWN(of_b), a->number);
 		WS_FAIL_IF(a->world_size && b->world_size && a->world_size != b->world_size, err,
 		           USAGE,
 		           "'%.*s' is of a run of %" PRId64 " ranks, '%.*s' of one of %" PRId64
 		           ": give the traces of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, a->world_size, (int)of_b.len,
-		           (const char *)of_b.ptr, b->world_size);
+		           WS_SHOWN(of_a), a->world_size, WS_SHOWN(of_b), b->world_size);
 		WS_FAIL_IF(first->recorded_ns > 0 && apart_ns - first->span_ns > APART_NS, err,
 		           USAGE,
 		           "'%.*s' and '%.*s' were recorded %s apart: give the traces of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
-		           (const char *)of_b.ptr, ws_say_time_in((double)apart_ns, time));
+		           WS_SHOWN(of_a), WS_SHOWN(of_b), ws_say_time_in((double)apart_ns, time));
 	}
 	return WS_OK;
 }
@@ -1384,7 +1381,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		ws_table_add(t, "left out",
 		             "%.*s: it says no rank, and has no step, operation or device work, as "
 		             "the launcher of ranks",
-		             (int)r->launchers[i].len, (const char *)r->launchers[i].ptr);
+		             WS_SHOWN(r->launchers[i]));
 	for (size_t i = 0; i < r->nfailed; i++)
 		ws_table_add(t, "failed", "%s", r->failed[i]);
 	if (recorded > (int64_t)r->n)

@@ -207,9 +207,7 @@ static const char *ws_sweep_list(struct ws_sweep *s, const char *list, const cha
 	if (!value.len)
 		return list;
 	return ws_arena_format(&s->arena, "%s%s%s%s%.*s", list, *list ? ", " : "", word,
-	                       *word ? " " : "",
-	                       value.len < MOST_SHOWN ? (int)value.len : MOST_SHOWN,
-	                       (const char *)value.ptr);
+	                       *word ? " " : "", WS_SHOWN_MOST(value, MOST_SHOWN));
 }
 
 /* Appends to list the facts that differ between runs and have no column, except these two:
@@ -880,8 +878,7 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 		row = ws_table_add(
 		        t, "speed-up",
 		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
-		        name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g->mean,
-		        base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
+		        WS_SHOWN_MOST(name, 80), g->mean, WS_SHOWN_MOST(base, 80),
 		        g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
 		        significance);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
@@ -1213,8 +1210,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 		else
 			row->status =
 			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
-			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
-			                        (const char *)why.ptr);
+			                        failed, row->n, WS_SHOWN_MOST(why, 400));
 		row->name = "";
 		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
 			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])

@@ -224,7 +224,7 @@ void ws_tab_energy(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_note(t,
 		              "NVML stopped giving a value while recording: %.*s. Samples since "
 		              "then lack it.",
-		              (int)failed.len, (const char *)failed.ptr);
+		              WS_SHOWN(failed));
 	ws_table_note(t, "Energy is that of the whole GPU: idle power and other processes on it "
 	                 "are included.");
 }

@@ -1544,10 +1544,6 @@ const struct ws_chrome_form ws_chrome_json = {
 
 /* --- names and order of processes and tracks --- */
 
-/* Arguments for "%.*s" of printf. */
-#define SHOWN(name, longest) \
-	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
-
 /* The name of a track; further subtracks are numbered. */
 static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
                       size_t size)
@@ -1564,21 +1560,21 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
 		if (ws_bytes_begin(name, "thread ")) /* as PyTorch names them, with the number */
-			return snprintf(text, size, "%.*s", SHOWN(name, 200));
+			return snprintf(text, size, "%.*s", WS_SHOWN_MOST(name, 200));
 		return snprintf(text, size, "thread %llu%s%.*s",
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
-		                SHOWN(name, 200));
+		                WS_SHOWN_MOST(name, 200));
 	}
 	context = ws_chrome_text(ch, ws_resources_context(&ch->m->resources, t->b, t->c));
 	if (t->type == WS_CHROME_WAITS && (int64_t)t->d < 0)
 		return snprintf(text, size, "waits for context %llu%s%.*s",
 		                (unsigned long long)t->c, context.len ? ": " : "",
-		                SHOWN(context, 80));
+		                WS_SHOWN_MOST(context, 80));
 	name = ws_chrome_text(ch, ws_resources_stream(&ch->m->resources, t->b, t->d));
 	return snprintf(text, size, "%s %llu%s%.*s (context %llu%s%.*s of process %llu)",
 	                words[t->type], (unsigned long long)t->d, name.len ? ": " : "",
-	                SHOWN(name, 80), (unsigned long long)t->c, context.len ? ": " : "",
-	                SHOWN(context, 80), (unsigned long long)t->b);
+	                WS_SHOWN_MOST(name, 80), (unsigned long long)t->c, context.len ? ": " : "",
+	                WS_SHOWN_MOST(context, 80), (unsigned long long)t->b);
 }
 
 /* --- the file --- */
@@ -1612,8 +1608,8 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 			        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
 			int len = snprintf(text, sizeof(text), "device %llu%s%.*s%s%.*s%s",
 			                   (unsigned long long)d->id, name.len ? ": " : "",
-			                   SHOWN(name, 200), own.len ? " (" : "", SHOWN(own, 80),
-			                   own.len ? ")" : "");
+			                   WS_SHOWN_MOST(name, 200), own.len ? " (" : "",
+			                   WS_SHOWN_MOST(own, 80), own.len ? ")" : "");
 
 			if (ws_records_find(devices, d->id) != d)
 				continue;

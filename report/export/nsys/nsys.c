@@ -583,8 +583,7 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 		if (ws_records_find(&o->losses, row[i].cause) != &row[i] || !row[i].count)
 			continue;
 		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
-		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
-		         row[i].count);
+		         cause.len > 100 ? 100 : WS_SHOWN(cause), row[i].count);
 		warn(o, row[i].time_ns, text);
 	}
 	if (o->stats->without_time) {
