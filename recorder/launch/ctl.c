@@ -559,16 +559,15 @@ void ws_job_step(struct ws_job *job, struct ws_process *const *processes, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct ws_process *p = processes[i];
 		uint64_t steps;
-		double per_s;
 
 		if (!p->file.seg || p->is_gone || !ws_process_pid(p)) {
 			remove_rank(job, p);
 			continue;
 		}
 		steps = atomic_load(&p->file.seg->control.standby.steps);
-		per_s = p->job.at_ns ? (double)(steps - p->job.steps) * 1e9 /
-		                               (double)(now_ns - p->job.at_ns)
-		                     : 0;
+		double per_s = p->job.at_ns ? (double)(steps - p->job.steps) * 1e9 /
+		                                      (double)(now_ns - p->job.at_ns)
+		                            : 0;
 		/* of ranks that pause the last rate counts */
 		p->job.per_s = per_s > p->job.per_s / 2 ? per_s : p->job.per_s / 2;
 		p->job.steps = steps;
@@ -655,11 +654,9 @@ static void read_ranks(const char *dir, struct table *ranks)
 
 	*ranks = (struct table){0};
 	while (d && (entry = readdir(d))) {
-		char *path;
-
 		if (strncmp(entry->d_name, RANK_PREFIX, strlen(RANK_PREFIX)) != 0)
 			continue;
-		path = ws_xformat("%s/%s", dir, entry->d_name);
+		char *path = ws_xformat("%s/%s", dir, entry->d_name);
 		if (ws_text_read(path, text, sizeof(text)) && strstr(text, "\ncommand="))
 			read_rank(ranks, text);
 		free(path);

@@ -320,7 +320,6 @@ static bool prove_tensors(void *const handles[NTENSORS])
 {
 	static uint8_t objects[NTENSORS][OBJECT_BYTES];
 	struct ws_torch_tensor *at = &ws_torch.tensor;
-	uint32_t behind;
 
 	for (size_t i = 0; i < NTENSORS; i++) {
 		void *impl = impl_of(handles[i]);
@@ -332,7 +331,7 @@ static bool prove_tensors(void *const handles[NTENSORS])
 		    !has_dims(objects[i], impl, &tensors[i], sizes, strides))
 			return 0;
 	}
-	behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
+	uint32_t behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
 	at->numel = offset_of(objects, behind, 256, 8, 0);
 	if (at->numel == NOT_FOUND)
 		return 0;
@@ -538,11 +537,11 @@ static void put_tensor(struct body *b, const void *impl)
 {
 	const struct ws_torch_tensor *at = &ws_torch.tensor;
 	const int64_t *sizes, *strides;
-	enum tensor_class class;
 	uint64_t ndim, word;
 	struct ws_def_input input = {.kind = WS_INPUT_TENSOR};
 
-	class = !impl || impl == ws_torch.undefined ? CLASS_OTHER : class_of(impl);
+	enum tensor_class class =
+	        !impl || impl == ws_torch.undefined ? CLASS_OTHER : class_of(impl);
 	if (class == CLASS_OTHER || word_at(impl, at->keys) & at->python) {
 		put_input(b, WS_INPUT_OTHER, 0);
 		return;
@@ -602,7 +601,6 @@ static void put_list(struct body *b, const uint8_t *value)
 	const uint64_t bytes = word_at(list, ws_torch.items + 8) - (uintptr_t)items;
 	const uint32_t n = (uint32_t)(bytes / WS_TORCH_IVALUE);
 	const bool is_tensors = ws_torch.is_tensor_list && ws_torch.is_tensor_list(value);
-	enum ws_input_kind kind;
 
 	if (is_tensors) {
 		put_input(b, WS_INPUT_TENSOR_LIST, n);
@@ -610,7 +608,7 @@ static void put_list(struct body *b, const uint8_t *value)
 			put_tensor(b, (const void *)(uintptr_t)word_at(items, i * WS_TORCH_IVALUE));
 		return;
 	}
-	kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
+	enum ws_input_kind kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
 	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX ||
 	    (kind == WS_INPUT_DOUBLE && !b->with_numbers)) {
 		put_input(b, WS_INPUT_OTHER, 0);

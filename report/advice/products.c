@@ -408,14 +408,14 @@ void ws_rule_quantization(struct ws_advice *a)
 		const struct ws_kernel_traits *traits = &a->traits[g->config];
 		struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 		int64_t sms = a->m->devices[op->device].facts.sm_count;
-		struct filled f, turned;
 		const char *waves = "";
 		double saved_ns, roof_ns = ws_advice_roof_ns(g);
 
-		f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+		struct filled f = tiles_filled(op, traits->tile_m, traits->tile_n,
+		                               sms > 0 ? (uint64_t)sms : 0);
 		/* a column-major library computes the transpose */
-		turned = tiles_filled(op, traits->tile_n, traits->tile_m,
-		                      sms > 0 ? (uint64_t)sms : 0);
+		struct filled turned = tiles_filled(op, traits->tile_n, traits->tile_m,
+		                                    sms > 0 ? (uint64_t)sms : 0);
 		if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
 		    f.tile * (isnan(f.wave) ? 1 : f.wave))
 			f = turned;

@@ -116,13 +116,12 @@ static bool pays_unrecorded(const struct ws_model *m, double unrecorded_ns)
 const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts)
 {
 	const struct ws_calibration_cost cost = ws_calibration_cost(m);
-	const char *steps;
 
 	if (!cost.pairs)
 		return "";
-	steps = ws_arena_format(texts, "steps of %s, %s without",
-	                        ws_say_time(texts, cost.recorded_ns),
-	                        ws_say_time(texts, cost.unrecorded_ns));
+	const char *steps = ws_arena_format(texts, "steps of %s, %s without",
+	                                    ws_say_time(texts, cost.recorded_ns),
+	                                    ws_say_time(texts, cost.unrecorded_ns));
 	if (cost.pairs < WS_CALIBRATION_PAIRS)
 		return ws_arena_format(texts,
 		                       "Cannot tell what recording adds from %zu pair%s of %s; %d "

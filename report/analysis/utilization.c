@@ -120,12 +120,11 @@ static void find(struct state *s)
 		const bool is_optimizer = k->kind->phase == WS_PHASE_OPTIMIZER;
 		struct ws_cost_op cost = {.flops = -1};
 		const struct ws_joined_call *call;
-		uint32_t op;
 
 		if (!ws_kernel_selected(s->m, s->sel, k, i) ||
 		    !is_counted(s->m, s->sel, s->out, k->step))
 			continue;
-		op = ws_cost_ops_of_kernel(s->costs, k);
+		uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
 		s->has_backward |= is_backward;
 		s->has_optimizer |= is_optimizer;
 		if (op != WS_NONE) {

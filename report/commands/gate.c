@@ -541,13 +541,12 @@ static void write_comment(const struct gate *g)
 static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_err *err)
 {
 	struct ws_trace_list list[2] = {{0}};
-	enum ws_status status;
 	size_t failed;
 
 	g->o.diff.paired = true;
 	g->o.diff.name[0] = "A";
 	g->o.diff.name[1] = "B";
-	status = ws_pairs_list(folder, list, &failed, err);
+	enum ws_status status = ws_pairs_list(folder, list, &failed, err);
 	WS_THEN(status, ws_traces_read(&list[1], &g->o.model, add_run, NULL,
 	                               &(struct of_runs){g, &list[1]}, err));
 	if (status == WS_OK && g->ncases > 1)

@@ -101,11 +101,10 @@ static void add_reason(struct referee *r, enum reason_kind kind, int side,
 static void add_reason(struct referee *r, enum reason_kind kind, int side,
                        enum ws_referee_verdict leads_to, const char *fmt, ...)
 {
-	struct reason *reason;
 	va_list args;
 
 	WS_GROW(r->reasons, r->nreasons + 1, r->capacity);
-	reason = &r->reasons[r->nreasons++];
+	struct reason *reason = &r->reasons[r->nreasons++];
 	*reason = (struct reason){.kind = kind, .side = side, .leads_to = leads_to};
 	va_start(args, fmt);
 	vsnprintf(reason->words, sizeof(reason->words), fmt, args);
@@ -546,8 +545,6 @@ static void judge_times(struct referee *r)
 
 static void judge(struct referee *r)
 {
-	enum ws_referee_verdict grave;
-
 	r->pairs = r->compared->overall.basis == WS_BASIS_PAIRS ? r->compared->overall.recordings[0]
 	                                                        : 0;
 	add_up(r);
@@ -556,7 +553,7 @@ static void judge(struct referee *r)
 	find_claims(r);
 	find_other_work(r);
 	find_remarks(r);
-	grave = gravest(r);
+	enum ws_referee_verdict grave = gravest(r);
 	r->is_void = grave != OF_TIMES;
 	if (r->is_void) {
 		r->result->verdict = grave;

@@ -1007,7 +1007,6 @@ void ws_page_add_headline(struct ws_page_making *p)
 		const struct ws_time_window *w = windows->window;
 		int64_t *gap_ns = ws_xarray(windows->n + 1, sizeof(*gap_ns));
 		size_t ngaps = 0;
-		double between_ns, percent;
 
 		for (size_t i = 0; i + 1 < windows->n; i++)
 			if (w[i + 1].step == w[i].step + 1)
@@ -1015,8 +1014,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 				        w[i + 1].start_ns - w[i].end_ns -
 				        ws_unrecorded_ns(p->m, w[i].end_ns, w[i + 1].start_ns);
 		ws_sort(gap_ns, ngaps, sizeof(*gap_ns), ws_by_time);
-		between_ns = ngaps ? (double)gap_ns[(ngaps - 1) / 2] : 0;
-		percent = 100 * between_ns / (between_ns + page->step_ns);
+		double between_ns = ngaps ? (double)gap_ns[(ngaps - 1) / 2] : 0;
+		double percent = 100 * between_ns / (between_ns + page->step_ns);
 		if (percent >= BETWEEN_PERCENT)
 			ws_page_say(p->page, "", "Between two steps the program spends another ",
 			            ws_say_part_of(p->texts, between_ns, percent),

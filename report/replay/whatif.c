@@ -428,7 +428,6 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	const struct ws_bytes new_dtype = changes ? ws_bytes_of(a->dtype) : dtype;
 	const double width = changes ? bytes_of_dtype(new_dtype) / bytes_of_dtype(dtype) : 1;
 	struct ws_roof from, to;
-	double compute, memory;
 
 	if (!op)
 		return guess(a, own, other, k, width, f);
@@ -438,11 +437,12 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	struct bound then = bound_of(&to, op, width);
 	if (isnan(now.least_ns) || isnan(then.least_ns))
 		return guess(a, own, other, k, width, f);
-	compute = from.flops_per_s > 0 && to.flops_per_s > 0 ? from.flops_per_s / to.flops_per_s
-	                                                     : NAN;
-	memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
-	                 ? width * from.bytes_per_s / to.bytes_per_s
-	                 : NAN;
+	double compute = from.flops_per_s > 0 && to.flops_per_s > 0
+	                         ? from.flops_per_s / to.flops_per_s
+	                         : NAN;
+	double memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
+	                        ? width * from.bytes_per_s / to.bytes_per_s
+	                        : NAN;
 	f->factor[THEN] = then.both_ns / now.both_ns;
 	f->factor[LEAST] = op->gpu_ns > 0
 	                           ? fmin(f->factor[THEN], then.least_ns / (double)op->gpu_ns)

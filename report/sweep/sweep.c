@@ -809,12 +809,12 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 {
 	for (size_t i = 0; i < s->nrows; i++) {
 		double rate[2];
-		const struct ws_sweep_row *best;
 		size_t before = 0;
 
 		while (before < i && model_of(s, before) != model_of(s, i))
 			before++;
-		best = before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
+		const struct ws_sweep_row *best =
+		        before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
 		if (!best)
 			continue;
 		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
@@ -849,7 +849,6 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 		struct ws_bytes name = ws_texts_get(&s->texts, g->value),
 		                base = ws_texts_get(&s->texts, s->baseline_value);
 		char significance[160], range[64] = "";
-		struct ws_cell *row;
 
 		if (!g->n)
 			continue;
@@ -875,7 +874,7 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 			         " CPU runs need at least three per side for an interval.");
 		if (g->n > 1)
 			snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
-		row = ws_table_add(
+		struct ws_cell *row = ws_table_add(
 		        t, "speed-up",
 		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
 		        WS_SHOWN_MOST(name, 80), g->mean, WS_SHOWN_MOST(base, 80),
@@ -929,14 +928,14 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 static bool say_throughput(const struct answering *a, bool tokens)
 {
 	double rate[2];
-	const struct ws_sweep_row *best;
 	const char *next_one = "";
 	size_t words = 1;
 
 	for (size_t i = 1; i < a->s->nrows; i++)
 		if (model_of(a->s, i) != model_of(a->s, 0))
 			return false;
-	best = a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
+	const struct ws_sweep_row *best =
+	        a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
 	if (!best)
 		return false;
 	for (const char *c = best->name; *c; c++)

@@ -100,11 +100,9 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 static struct ws_cell *add_row(struct ws_table *t, const char *phase, enum ws_measure measure,
                                const struct ws_stat *stat)
 {
-	struct ws_cell *row;
-
 	if (!stat->n)
 		return NULL;
-	row = ws_table_row(t);
+	struct ws_cell *row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase], phase);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat->n);
@@ -123,18 +121,17 @@ static struct ws_cell *add_row(struct ws_table *t, const char *phase, enum ws_me
 static void add_statistics(const struct ws_model *m, struct ws_table *t,
                            const struct ws_step_times *times, int phase, enum ws_measure measure)
 {
-	struct ws_cell *row;
 	struct ws_stat stat;
 
 	if (!ws_step_phase_present(times, phase) ||
 	    (measure == WS_MEASURE_GPU && !ws_model_has_kernels(m)))
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
-	row = add_row(t,
-	              phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
-	              : measure == WS_MEASURE_WALL ? "host"
-	                                           : "total",
-	              measure, &stat);
+	struct ws_cell *row = add_row(t,
+	                              phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
+	                              : measure == WS_MEASURE_WALL ? "host"
+	                                                           : "total",
+	                              measure, &stat);
 	if (row) {
 		size_t size = times->nmeasured * 12 + 1, len = 0;
 		char *list = ws_xmalloc(size);

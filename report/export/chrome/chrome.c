@@ -656,7 +656,6 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
                            int64_t time_ns)
 {
-	const struct ws_row_collective *c;
 	uint64_t key[3], at;
 
 	key_of(correlation, external_id, time_ns, key);
@@ -664,7 +663,8 @@ static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t 
 	if (!at)
 		return;
 	ws_map_add(&ch->collectives_told, at, 1);
-	c = WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
+	const struct ws_row_collective *c =
+	        WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
 	put_text(ch, "Collective name", ws_chrome_text(ch, c->name));
 	put_u64(ch, "In msg nelems", c->in_elements);
 	put_u64(ch, "Out msg nelems", c->out_elements);
@@ -1227,7 +1227,7 @@ static void put_occupancy(struct ws_chrome *ch)
 		if (!c->has_occupancy)
 			continue;
 		int64_t share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
-		struct by_time change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		struct by_time change = {s->start_ns, ch->track[s->track].a, share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
 		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
