@@ -359,10 +359,8 @@ static void pop(struct ws_import_nest *n)
 
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r)
 {
-	const struct ws_import_range *top;
-
 	while (n->depth) {
-		top = &n->stack[n->depth - 1];
+		const struct ws_import_range *top = &n->stack[n->depth - 1];
 		if (top->thread == r->thread && top->domain == r->domain &&
 		    top->end_ns > r->start_ns)
 			break;

@@ -408,12 +408,11 @@ static struct ws_bytes text_at(const struct rows *r, enum ws_nsys_column c)
 static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 {
 	const struct ws_bytes none = {NULL, 0};
-	const uint64_t *row;
 
 	if (!n->string)
 		return none;
 	if (n->strings_by_row) {
-		row = ws_map_get(&n->string_rows, key);
+		const uint64_t *row = ws_map_get(&n->string_rows, key);
 		if (!row)
 			return none;
 		key = *row;

@@ -1416,7 +1416,6 @@ static void finish(struct ws_pytorch *p)
 	}
 	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
-		struct ws_import_process *process;
 		uint64_t thread;
 		char number[40]; /* the name that our exports give to one without a name */
 
@@ -1429,7 +1428,7 @@ static void finish(struct ws_pytorch *p)
 			text.len = 0;
 		thread = ws_import_thread_known(p->out, kept.pid, kept.tid);
 		if (text.len && kept.of_process && ws_import_process_known(p->out, kept.pid)) {
-			process = ws_import_process(p->out, kept.pid);
+			struct ws_import_process *process = ws_import_process(p->out, kept.pid);
 			ws_import_text(p->out, text, &process->name);
 		} else if (text.len && !kept.of_process && thread) {
 			ws_import_thread_name(p->out, thread, kept.pid, kept.tid, text);

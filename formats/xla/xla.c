@@ -194,11 +194,10 @@ static struct ws_bytes detail_of(struct ws_bytes details, const char *key)
 static void take_xyz(struct ws_bytes text, uint64_t *x, uint64_t *y, uint64_t *z)
 {
 	uint64_t *const to[] = {x, y, z};
-	const char *comma;
 
 	for (unsigned i = 0; i < 3; i++) {
 		*to[i] = number_of(text);
-		comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
+		const char *comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
 		text.len = comma ? text.len - (size_t)(comma + 1 - (const char *)text.ptr) : 0;
 		text.ptr = comma ? comma + 1 : NULL;
 	}

@@ -152,12 +152,11 @@ enum ws_status ws_backend_open(const struct ws_backend_options *options, struct 
 {
 	bool automatic = !strcmp(options->device, "auto"), cpu = !strcmp(options->device, "cpu");
 	struct ws_err reason = {.text = "as asked"};
-	enum ws_status status;
 
 	WS_FAIL_IF(!automatic && !cpu && strcmp(options->device, "cuda"), err, USAGE,
 	           "--device %s: it is auto, cuda or cpu", options->device);
 	if (!cpu) {
-		status = ws_backend_cuda_open(options, backend, &reason);
+		enum ws_status status = ws_backend_cuda_open(options, backend, &reason);
 		if (status == WS_OK) {
 			snprintf(why, why_size, "device cuda (%s; %s): %s", (*backend)->device,
 			         (*backend)->libraries, automatic ? "a GPU answers" : "as asked");

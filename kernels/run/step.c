@@ -170,11 +170,10 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 	}
 	if (phase >= WS_STEP_FULL) {
 		/* The optimizer phase; what became of the scale is followed here. */
-		bool skipped;
 
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
 		if (step->scaler.dynamic) {
-			skipped = ws_exec_skipped(step->exec) > 0;
+			bool skipped = ws_exec_skipped(step->exec) > 0;
 			step->skipped += skipped;
 			ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
 			wsnvtx_counter_real("loss_scale", step->scale);

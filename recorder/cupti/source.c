@@ -57,7 +57,6 @@ static void post(_Atomic uint32_t *semaphore)
 static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 {
 	struct timespec until;
-	uint32_t n;
 
 	/* the kernel's own clock: the C library's can be replaced, as libfaketime does */
 	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
@@ -68,7 +67,7 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 		until.tv_nsec -= 1000000000;
 	}
 	for (;;) {
-		n = atomic_load(semaphore);
+		uint32_t n = atomic_load(semaphore);
 		while (n)
 			if (atomic_compare_exchange_weak(semaphore, &n, n - 1))
 				return 0;

@@ -624,14 +624,12 @@ WS_EXPORT void warpsheet_fact(const char *key, const char *value);
 int InitializeInjection(void)
 {
 	if (attach_once()) {
-		void *torch;
-
 		ws_cupti_start();
 		/* For a program that removed our LD_PRELOAD: the library is loaded by now, as the
 		 * CUDA driver loads it. */
 		const char *value = getenv(WS_PYTORCH_ENV);
 		if (value && strcmp(value, "off")) {
-			torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+			void *torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
 			if (torch)
 				ws_pytorch_attach(torch);
 		}
@@ -724,10 +722,9 @@ __attribute__((constructor)) static void look_at_program(void)
 static open_fn find_next(void)
 {
 	open_fn found = atomic_load_explicit(&next_open, memory_order_relaxed);
-	void *symbol;
 
 	if (!found) {
-		symbol = dlsym(RTLD_NEXT, "dlopen");
+		void *symbol = dlsym(RTLD_NEXT, "dlopen");
 		memcpy(&found, &symbol, sizeof(found));
 		atomic_store_explicit(&next_open, found, memory_order_relaxed);
 	}

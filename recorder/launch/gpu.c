@@ -47,14 +47,12 @@ int ws_cuda_use_of_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), result = 0;
 	struct stat st;
-	uint8_t *bytes;
-	size_t size;
 
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		size = (size_t)st.st_size;
-		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+		size_t size = (size_t)st.st_size;
+		uint8_t *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes != MAP_FAILED) {
 			result = uses_cuda(bytes, size < BEGIN_BYTES ? size : BEGIN_BYTES) ||
 			         (size > BEGIN_BYTES &&
@@ -309,7 +307,6 @@ static enum ws_status lock_clocks(struct ws_err *err)
 {
 	unsigned n = 0, mhz;
 	void *gpu;
-	int result;
 
 	WS_FAIL_IF(nvml_absent(), err, ENVIRONMENT, "--lock-clocks: %s",
 	           nvml_absent() + strlen("none: "));
@@ -326,7 +323,7 @@ static enum ws_status lock_clocks(struct ws_err *err)
 		           err, ENVIRONMENT,
 		           "--lock-clocks: GPU %u has no rated clock, or the driver cannot lock it",
 		           i);
-		result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
+		int result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
 		WS_FAIL_IF(result == NVML_NO_PERMISSION, err, ENVIRONMENT,
 		           "--lock-clocks: this user may not lock the clocks of GPU %u. Run as "
 		           "root, or have an administrator do it: nvidia-smi -lgc %u",

@@ -204,7 +204,6 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 	             n = sizeof(rank_variables) / sizeof(*rank_variables);
 	char plain[PATH_MAX];
 	struct stat st;
-	int len;
 
 	for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
 		if (p[1] != '%')
@@ -219,8 +218,8 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 			continue;
 		if (!stat(plain, &st) && !S_ISREG(st.st_mode))
 			return WS_OK;
-		len = snprintf(pattern, size, "%.*s.rank%s%s", (int)stem, plain, rank,
-		               plain + stem);
+		int len = snprintf(pattern, size, "%.*s.rank%s%s", (int)stem, plain, rank,
+		                   plain + stem);
 		WS_FAIL_IF(len < 0 || (size_t)len >= size, err, USAGE, "the path %s is too long",
 		           plain);
 		return WS_OK;

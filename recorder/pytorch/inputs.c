@@ -504,10 +504,9 @@ static enum tensor_class class_of(const void *impl)
 		_Atomic uint32_t class; /* CLASS_NONE until it is known */
 	} known[16];
 	const uintptr_t vtable = word_at(impl, 0);
-	uintptr_t found;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		found = atomic_load_explicit(&known[i].vtable, memory_order_relaxed);
+		uintptr_t found = atomic_load_explicit(&known[i].vtable, memory_order_relaxed);
 		if (!found && atomic_compare_exchange_strong(&known[i].vtable, &found, vtable)) {
 			const enum tensor_class class = find_class((const void *)vtable);
 

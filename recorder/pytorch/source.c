@@ -376,7 +376,6 @@ void ws_source_pass(struct ws_source *s, uint64_t what)
 uint32_t ws_source_of(struct ws_source *s, uint64_t what)
 {
 	uint64_t key = (s->context ^ what) * UINT64_C(0x9E3779B97F4A7C15);
-	uint32_t found;
 
 	if (!python.thread_state)
 		return 0;
@@ -386,7 +385,7 @@ uint32_t ws_source_of(struct ws_source *s, uint64_t what)
 	if (call->key != key)
 		*call = (struct ws_source_call){.key = key};
 	if (call->varies || is_due(call->uses)) {
-		found = read_line();
+		uint32_t found = read_line();
 		call->varies |= call->uses && found != call->source;
 		call->source = found;
 	}

@@ -55,7 +55,6 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	const struct ws_calibration_step *before = NULL;
 	struct ws_arena temp = {0};
 	double *time[2], *ratio;
-	size_t k;
 
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&temp, time[s], m->ncalibration + 1);
@@ -82,7 +81,7 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	}
 	if (cost.pairs >= WS_CALIBRATION_PAIRS) {
 		(void)ws_stat_median(ratio, cost.pairs); /* sorts them */
-		k = rank_of_interval(cost.pairs);
+		size_t k = rank_of_interval(cost.pairs);
 		cost.low = fmin(100 * (ws_exp(ratio[k - 1]) - 1), cost.percent);
 		cost.high = fmax(100 * (ws_exp(ratio[cost.pairs - k]) - 1), cost.percent);
 		cost.is_known = cost.low > 0 || cost.high < 0;

@@ -218,12 +218,11 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_parts parts;
-	double at;
 
 	ws_diff_find_parts(d, &parts);
 	/* Whether anything ran: true for every valid step or whole trace. */
 	if (parts.whole_ns[0] > 0 && parts.whole_ns[1] > 0) {
-		at = parts.whole_ns[0];
+		double at = parts.whole_ns[0];
 		for (size_t i = 0; i < parts.n; i++) {
 			const struct ws_diff_part *p = &parts.part[i];
 			struct ws_cell *row =

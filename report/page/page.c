@@ -548,7 +548,6 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 
 static void add_figures(struct ws_page_making *p)
 {
-	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const double unrecorded_ns = unrecorded_step_ns(p);
@@ -577,7 +576,7 @@ static void add_figures(struct ws_page_making *p)
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
-		use = ws_utilization_find(p->m, p->sel);
+		const struct ws_utilization *use = ws_utilization_find(p->m, p->sel);
 		/* MFU and what it is of: the peak of the products with most time. */
 		const double mfu = ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns);
 		const char *peak = NULL;

@@ -1347,7 +1347,6 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	size_t silent = 0;
 	char time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
-	struct ws_cell *row;
 
 	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
 	 * is incomplete. On a CPU communication is no kernel. */
@@ -1418,15 +1417,16 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	} else {
 		const double residual_ns = r->least_sure->residual_ns;
 
-		row = ws_table_add(t, "clocks",
-		                   "%s by assuming that %zu collectives end together; 95 %% of "
-		                   "them do within %s on every rank",
-		                   is_joined(r) ? "aligned"
-		                                : ws_arena_format(&arena,
-		                                                  "aligned within %s, but not of "
-		                                                  "one with the other,",
-		                                                  words_of_components(r, &arena)),
-		                   r->nmatched_meetings, ws_say_time_in(residual_ns, time));
+		struct ws_cell *row =
+		        ws_table_add(t, "clocks",
+		                     "%s by assuming that %zu collectives end together; 95 %% of "
+		                     "them do within %s on every rank",
+		                     is_joined(r) ? "aligned"
+		                                  : ws_arena_format(&arena,
+		                                                    "aligned within %s, but not of "
+		                                                    "one with the other,",
+		                                                    words_of_components(r, &arena)),
+		                     r->nmatched_meetings, ws_say_time_in(residual_ns, time));
 		ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], r->least_sure->number);
 		ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], residual_ns);
 		add_straggler(r, t);

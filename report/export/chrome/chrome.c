@@ -1553,11 +1553,10 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 	        [WS_CHROME_WAITS] = "waits for stream",
 	        [WS_CHROME_RANGES] = "annotations on stream",
 	};
-	const struct ws_row_thread *row;
 	struct ws_bytes name, context;
 
 	if (t->type == WS_CHROME_THREAD) {
-		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+		const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
 		if (ws_bytes_begin(name, "thread ")) /* as PyTorch names them, with the number */
 			return snprintf(text, size, "%.*s", WS_SHOWN_MOST(name, 200));
