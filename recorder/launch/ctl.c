@@ -767,7 +767,7 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 	}
 	free_table(&ranks);
 	if (status == WS_OK)
-		printf("%zu rank%s: ", answers - missed, answers - missed == 1 ? "" : "s");
+		printf("%zu rank%s: ", answers - missed, WS_PLURAL(answers - missed));
 	if (status == WS_OK && c->is_now)
 		printf("recording %s now\n", is_start ? "begins" : "ends");
 	else if (status == WS_OK)

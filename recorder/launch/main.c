@@ -147,7 +147,7 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 	if (masked)
 		ws_record_notice("secrets in %u argument%s are masked in the trace; --no-args "
 		                 "keeps all arguments out",
-		                 masked, masked == 1 ? "" : "s");
+		                 masked, WS_PLURAL(masked));
 	print_traces(cmd, r, "");
 
 	for (size_t i = 0; i < r->ntraces; i++) {

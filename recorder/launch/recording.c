@@ -354,7 +354,7 @@ static void find_further(struct session *s)
 		return;
 	s->foreign_told = s->foreign;
 	ws_record_notice("%u file%s beside the segment %s ignored: %s", s->foreign,
-	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
+	                 WS_PLURAL(s->foreign), s->foreign == 1 ? "is" : "are",
 	                 s->foreign_why.text);
 }
 

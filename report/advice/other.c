@@ -170,7 +170,7 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 {
 	return ws_advice_text(a, "%s kernel%s%s", ws_say_number(a->texts, (double)kernels),
-	                      kernels == 1 ? "" : "s", ws_advice_each(a));
+	                      WS_PLURAL(kernels), ws_advice_each(a));
 }
 
 static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_cell *cell,

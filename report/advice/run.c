@@ -258,7 +258,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,
 	                             "%" PRIu64 " convolution kernel%s (%s) ran only in it: %s%s",
-	                             n, n == 1 ? "" : "s", ws_say_time(a->texts, (double)ns),
+	                             n, WS_PLURAL(n), ws_say_time(a->texts, (double)ns),
 	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
 	              warm ? "Nothing to do: a search like cudnn.benchmark's, "
 	                     "in warm-up and so in no statistic"

@@ -107,9 +107,8 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 			ns += is_alike(c, &a->m->configs[k]) ? a->config_ns[k] : 0;
 		text = ws_advice_text(a, "%s%s%s, %s block%s of %" PRIu64 " thread%s", text,
 		                      i ? "; " : ": ", ws_advice_name(a, c->name),
-		                      ws_say_number(a->texts, (double)blocks),
-		                      blocks == 1 ? "" : "s", threads_of(c),
-		                      threads_of(c) == 1 ? "" : "s");
+		                      ws_say_number(a->texts, (double)blocks), WS_PLURAL(blocks),
+		                      threads_of(c), WS_PLURAL(threads_of(c)));
 		if (multiprocessors_of(a, c) > 0)
 			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
 			                      multiprocessors_of(a, c));

@@ -125,7 +125,7 @@ const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *text
 		return ws_arena_format(texts,
 		                       "Cannot tell what recording adds from %zu pair%s of %s; %d "
 		                       "pairs are needed.",
-		                       cost.pairs, cost.pairs == 1 ? "" : "s", steps,
+		                       cost.pairs, WS_PLURAL(cost.pairs), steps,
 		                       WS_CALIBRATION_PAIRS);
 	if (!cost.is_known)
 		return ws_arena_format(texts,

@@ -197,7 +197,7 @@ static void find(struct state *s)
 		snprintf(s->out->basis, sizeof(s->out->basis),
 		         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
 		         roof.flops_per_s / 1e12, WS_SHOWN_MOST(dtype, 32),
-		         (unsigned long long)s->out->devices, s->out->devices == 1 ? "" : "s",
+		         (unsigned long long)s->out->devices, WS_PLURAL(s->out->devices),
 		         measured ? 100 : ws_peaks_source_len(&device->peaks),
 		         measured ? "measured by the program" : device->peaks.source);
 	}

@@ -35,9 +35,8 @@ bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, 
 
 /* --- facts of the workload ------------------------------------------------------------------- */
 
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_reason(struct ws_diff *d, const char *fmt,
+                                                             ...)
 {
 	va_list args;
 

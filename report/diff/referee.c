@@ -95,11 +95,10 @@ struct referee {
 
 #define SAY(r, ...) ws_say_add((r)->result->words, sizeof((r)->result->words), __VA_ARGS__)
 
-static void add_reason(struct referee *r, enum reason_kind kind, int side,
-                       enum ws_referee_verdict leads_to, const char *fmt, ...)
-        __attribute__((format(printf, 5, 6)));
-static void add_reason(struct referee *r, enum reason_kind kind, int side,
-                       enum ws_referee_verdict leads_to, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void add_reason(struct referee *r,
+                                                             enum reason_kind kind, int side,
+                                                             enum ws_referee_verdict leads_to,
+                                                             const char *fmt, ...)
 {
 	va_list args;
 
@@ -115,12 +114,6 @@ static const char *name_of(const struct referee *r, int s)
 {
 	return r->d->side[s].name;
 }
-
-/* The time in words; for one sentence with up to three of them. */
-struct time_words {
-	char text[WS_SAY_TIME];
-};
-#define TIME(ns) ws_say_time_in(ns, (struct time_words){""}.text)
 
 /* Adds up the evidence of all recordings of each side. */
 static void add_up(struct referee *r)
@@ -193,7 +186,7 @@ static void find_impossible(struct referee *r)
 		if (f[s].instant)
 			add_reason(r, REASON_CLOCK, s, by_clock,
 			           "%llu kernel%s of %s took no time.",
-			           (unsigned long long)f[s].instant, f[s].instant == 1 ? "" : "s",
+			           (unsigned long long)f[s].instant, WS_PLURAL(f[s].instant),
 			           name_of(r, s));
 		if (of_peak[s])
 			add_reason(r, REASON_PEAK, s, of_one_side(of_peak, OF_TIMES), "%s: %s.",
@@ -250,8 +243,8 @@ static void find_claims(struct referee *r)
 			add_reason(r, REASON_CLAIM, s,
 			           has[s] ? of_one_side(has, OF_TIMES) : OF_TIMES,
 			           "%s claims %s per step; its recorded steps took %s to %s.",
-			           name_of(r, s), TIME(of[s].claimed_ns), TIME(of[s].least_ns),
-			           TIME(of[s].most_ns));
+			           name_of(r, s), WS_SHOWN_TIME(of[s].claimed_ns),
+			           WS_SHOWN_TIME(of[s].least_ns), WS_SHOWN_TIME(of[s].most_ns));
 	}
 }
 
@@ -391,14 +384,14 @@ static void explain_less_work(struct referee *r)
 		add_reason(r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
 		           "of them before its first step.",
-		           name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		           name_of(r, 1), calls_before);
+		           name_of(r, 0), lacking, WS_PLURAL(lacking), name_of(r, 1), name_of(r, 1),
+		           calls_before);
 	if (calls_later > lacking / 2)
 		add_reason(r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
 		           "of them per step between its steps or after them.",
-		           name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		           name_of(r, 1), calls_later);
+		           name_of(r, 0), lacking, WS_PLURAL(lacking), name_of(r, 1), name_of(r, 1),
+		           calls_later);
 }
 
 static void find_other_work(struct referee *r)
@@ -408,7 +401,7 @@ static void find_other_work(struct referee *r)
 	if (a->gpu_ns && !b->gpu_ns)
 		add_reason(r, REASON_NO_WORK, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does no work that was recorded; %s works for %s%s.", name_of(r, 1),
-		           name_of(r, 0), TIME((double)a->gpu_ns / (double)a->nsamples),
+		           name_of(r, 0), WS_SHOWN_TIME((double)a->gpu_ns / (double)a->nsamples),
 		           r->d->by_steps ? " per step" : "");
 	else if (*r->compared->reasons)
 		add_reason(r, REASON_WORK, 2, WS_REFEREE_NOT_THE_SAME_WORK, "The work differs: %s.",
@@ -486,14 +479,14 @@ static void find_remarks(struct referee *r)
 		        "The device works on stream %llu for %s after the end of the step of %s, "
 		        "which a timer in the program does not see; the times here include it.",
 		        (unsigned long long)b->recordings[0].evidence.behind_stream,
-		        TIME(r->found[1].behind_ns), name_of(r, 1));
+		        WS_SHOWN_TIME(r->found[1].behind_ns), name_of(r, 1));
 	if (r->compared->pairs_apart) {
 		const double *mhz = r->compared->clock_mhz;
 
 		add_reason(r, REASON_CLOCKS, 2, OF_TIMES,
 		           "Left out, because the clocks of their runs differed: %zu pair%s (on "
 		           "average %s %.0f MHz, %s %.0f MHz). Lock the clocks.",
-		           r->compared->pairs_apart, r->compared->pairs_apart == 1 ? "" : "s",
+		           r->compared->pairs_apart, WS_PLURAL(r->compared->pairs_apart),
 		           name_of(r, 0), mhz[0], name_of(r, 1), mhz[1]);
 	}
 	find_recorder(r);
@@ -569,7 +562,7 @@ static void judge(struct referee *r)
 	if (r->result->pairs_failed)
 		SAY(r, "%sLeft out, because a run failed: %zu pair%s.",
 		    *r->result->words ? " " : "", r->result->pairs_failed,
-		    r->result->pairs_failed == 1 ? "" : "s");
+		    WS_PLURAL(r->result->pairs_failed));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

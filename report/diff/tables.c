@@ -32,10 +32,10 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		const struct ws_side *side = &d->side[s];
 
 		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s%s in all.", s ? "B" : "A",
-		              side->name, side->nrecordings, side->nrecordings == 1 ? "" : "s",
+		              side->name, side->nrecordings, WS_PLURAL(side->nrecordings),
 		              side->nsamples,
 		              side->recordings[0].has_steps ? "measured step" : "whole trace",
-		              side->nsamples == 1 ? "" : "s");
+		              WS_PLURAL(side->nsamples));
 		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
 	}
 	if (ws_clocks_differ(d->result->clock_mhz[0], d->result->clock_mhz[1]) &&

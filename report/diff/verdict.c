@@ -332,13 +332,12 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 			}
 			for (size_t i = 0; i < 2; i++) {
 				const double change = ns[i][1] - ns[i][0];
-				char time[WS_SAY_TIME];
 
 				if (!ns[i][0] && !ns[i][1])
 					continue;
 				ws_verdict_numbers(v->t,
 				                   ws_table_add(v->t, subjects[i], "%s %s.",
-				                                ws_say_time_in(fabs(change), time),
+				                                WS_SHOWN_TIME(fabs(change)),
 				                                change < 0 ? "less" : "more"),
 				                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
 			}
@@ -520,7 +519,6 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 			const double n = (double)side->nsamples;
 			const bool of_ops = ws_diff_is_of_host_ops(v.d);
 			const char *per = v.d->by_steps ? " per step" : "";
-			char time[WS_SAY_TIME];
 
 			if (!rest->kernels)
 				ws_sentence_add(&text, "All %s of %s %s a counterpart.",
@@ -531,20 +529,19 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 				                "%s runs %.4g %s%s without a counterpart (%s).",
 				                side->name, (double)rest->kernels / n,
 				                ws_diff_work_noun(v.d), per,
-				                ws_say_time_in(((double)side->gpu_ns -
-				                                (double)v.d->matched_ns[s]) /
-				                                       n,
-				                               time));
+				                WS_SHOWN_TIME(((double)side->gpu_ns -
+				                               (double)v.d->matched_ns[s]) /
+				                              n));
 			if (rest->casts)
 				ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 				                (double)rest->casts / n, per,
-				                ws_say_time_in((double)rest->cast_ns / n, time));
+				                WS_SHOWN_TIME((double)rest->cast_ns / n));
 			if (rest->scalings)
 				ws_sentence_add(&text,
 				                " %s adds %.4g %s that scale the loss%s (%s).",
 				                side->name, (double)rest->scalings / n,
 				                ws_diff_work_noun(v.d), per,
-				                ws_say_time_in((double)rest->scaling_ns / n, time));
+				                WS_SHOWN_TIME((double)rest->scaling_ns / n));
 			ws_table_add(v.t, s ? "only in B" : "only in A", "%s", text.text);
 		}
 	}

@@ -255,7 +255,7 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 	const uint64_t n = p->page->unknown_records;
 
 	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
-	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
+	                       ws_say_number(p->texts, (double)n), WS_PLURAL(n),
 	                       kind.len ? " of " : "", WS_SHOWN(kind));
 }
 
@@ -571,7 +571,7 @@ static void add_figures(struct ws_page_making *p)
 		add_figure(p, ws_say_time(p->texts, batch[i].ns),
 		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
 		                           batch[i].kind, (unsigned long long)batch[i].steps,
-		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
+		                           batch[i].requests, WS_PLURAL(batch[i].requests)));
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
@@ -886,7 +886,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            ws_arena_format(p->texts, "%s of %s kernel%s",
 		                            ws_say_number(p->texts, (double)n),
 		                            ws_say_number(p->texts, (double)rows->nkernels),
-		                            rows->nkernels == 1 ? "" : "s"),
+		                            WS_PLURAL(rows->nkernels)),
 		            page->merged_records ? " have no launch record, as the file merges "
 		                                   "several processes: import one file of each."
 		            : 2 * early > n
@@ -926,7 +926,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            ws_arena_format(p->texts, "%s NVTX range%s%s",
 			                            ws_say_number(p->texts,
 			                                          (double)page->host_ranges),
-			                            page->host_ranges == 1 ? "" : "s",
+			                            WS_PLURAL(page->host_ranges),
 			                            page->has_steps ? " per step" : ""),
 			            ws_arena_format(p->texts, ": %s ", most->label),
 			            ws_say_time_of(p->texts, (double)most->exclusive_ns,
@@ -944,7 +944,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s kernel%s",
 		                            ws_say_number(p->texts, (double)p->sel->kernels),
-		                            p->sel->kernels == 1 ? "" : "s"),
+		                            WS_PLURAL(p->sel->kernels)),
 		            " ran in this part of the trace.", NULL);
 	else if (isnan(computing))
 		ws_page_say(p->page, "", what, time, ".", NULL);
@@ -1129,7 +1129,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "",
 			            ws_arena_format(p->texts, "%s migration%s",
 			                            ws_say_number(p->texts, (double)migrations),
-			                            migrations == 1 ? "" : "s"),
+			                            WS_PLURAL(migrations)),
 			            " of managed memory moved ",
 			            ws_say_si(p->texts, (double)bytes, "B"), ".", NULL);
 		say_largest_part(p);

@@ -827,7 +827,7 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 {
 	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
-	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
+	             WS_PLURAL(s->nrows), s->nruns, WS_PLURAL(s->nruns), s->nfailed);
 	if (s->ncopies)
 		ws_table_add(t, "copies",
 		             "%zu trace%s left out: %s has the same bytes as another, and a run "
@@ -878,7 +878,7 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 		        t, "speed-up",
 		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
 		        WS_SHOWN_MOST(name, 80), g->mean, WS_SHOWN_MOST(base, 80),
-		        g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
+		        g->n > 1 ? "geometric mean of " : "", g->n, WS_PLURAL(g->n), range,
 		        significance);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
@@ -992,7 +992,7 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 	out->is_comparison = true;
 	out->source = report->trace;
 	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
-	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
+	                             WS_PLURAL(s->nrows), s->nruns, WS_PLURAL(s->nruns));
 	for (size_t i = 0; i < s->nrows; i++)
 		if (s->rows[i].check) {
 			ws_page_say(a.out, "ALARM",

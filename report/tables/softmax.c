@@ -509,14 +509,14 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	} rest[] = {{WS_ATTENTION_SCALE_MASK, "scale and mask"},
 	            {WS_ATTENTION_FUSED, "fused attention"},
 	            {WS_ATTENTION_OTHER, "other kernels"}};
-	char time[WS_SAY_TIME], text[160] = "";
+	char text[160] = "";
 
 	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
 		const struct work *w = &s->parts[d][rest[i].part];
 
 		if (w->kernels)
 			ws_say_add(text, sizeof(text), "%s%s of %s", *text ? ", " : "",
-			           ws_say_time_in((double)w->gpu_ns / (double)s->basis, time),
+			           WS_SHOWN_TIME((double)w->gpu_ns / (double)s->basis),
 			           rest[i].name);
 	}
 	if (*text)
@@ -663,7 +663,7 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	if (tab->sel->measured)
 		ws_table_note(t, "%s are those of one step: the mean over %zu measured step%s.",
 		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
-		              tab->sel->measured, tab->sel->measured == 1 ? "" : "s");
+		              tab->sel->measured, WS_PLURAL(tab->sel->measured));
 	else
 		ws_table_note(t,
 		              "The trace has no finished range `step`, so the numbers are of all "
@@ -674,7 +674,7 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 		        t,
 		        "%s time%s no range or operation names the parts of attention: the "
 		        "kernels between two products of equally many matrices count as softmax.",
-		        ws_say_number(tab->temp, (double)s.chains), s.chains == 1 ? "" : "s");
+		        ws_say_number(tab->temp, (double)s.chains), WS_PLURAL(s.chains));
 
 	/* Adds notes about the counted pairs of query and key. */
 	bool unknown = false, fewer = false;

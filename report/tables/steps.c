@@ -194,7 +194,7 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 	note_apart(tab, t);
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
-		              times->nmeasured, times->nmeasured == 1 ? "" : "s");
+		              times->nmeasured, WS_PLURAL(times->nmeasured));
 }
 
 void ws_tab_slow_step(const struct ws_table_context *tab, struct ws_table *t)
