@@ -12,10 +12,8 @@ enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err 
 	uint64_t value = 0;
 
 	for (unsigned shift = 0;; shift += 7) {
-		uint8_t byte;
-
 		WS_FAIL_IF(p == c->end, err, CORRUPT, "a number is cut off at the end of its data");
-		byte = *p++;
+		uint8_t byte = *p++;
 		WS_FAIL_IF(shift == 63 && byte > 1, err, CORRUPT, "a number has more than 64 bits");
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)

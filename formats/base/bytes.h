@@ -20,6 +20,14 @@ struct ws_bytes {
 	_Alignas(8) size_t len;
 };
 
+/* What ends the noun behind a number: "%zu run%s". */
+#define WS_PLURAL(n) ((n) == 1 ? "" : "s")
+
+/* Arguments for "%.*s" of printf: all of it, or its begin. */
+#define WS_SHOWN(bytes) (int)(bytes).len, (const char *)(bytes).ptr
+#define WS_SHOWN_MOST(bytes, most) \
+	(bytes).len > (most) ? (most) : (int)(bytes).len, (const char *)(bytes).ptr
+
 static inline struct ws_bytes ws_bytes_of(const char *text)
 {
 	return (struct ws_bytes){text, strlen(text)};

@@ -28,20 +28,16 @@ static struct ws_map_entry *slot_of(struct ws_map_entry *slots, size_t nslots, u
 
 const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key)
 {
-	const struct ws_map_entry *slot;
-
 	if (!key)
 		return m->has_zero ? &m->zero : NULL;
 	if (!m->nslots)
 		return NULL;
-	slot = slot_of(m->slots, m->nslots, key);
+	const struct ws_map_entry *slot = slot_of(m->slots, m->nslots, key);
 	return slot->key ? &slot->value : NULL;
 }
 
 void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value)
 {
-	struct ws_map_entry *slot;
-
 	if (!key) {
 		m->n += !m->has_zero;
 		m->has_zero = true;
@@ -60,7 +56,7 @@ void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value)
 		m->slots = slots;
 		m->nslots = nslots;
 	}
-	slot = slot_of(m->slots, m->nslots, key);
+	struct ws_map_entry *slot = slot_of(m->slots, m->nslots, key);
 	m->n += !slot->key;
 	*slot = (struct ws_map_entry){key, value};
 }
@@ -109,7 +105,6 @@ static const struct ws_strtab_entry *put_entry(struct ws_strtab *t, const void *
                                                uint64_t id)
 {
 	uint64_t hash = ws_checksum(bytes, len);
-	struct ws_strtab_entry *e;
 
 	/* keep at least a third of the slots free */
 	if (t->used + 1 > t->nslots / 3 * 2) {
@@ -123,7 +118,7 @@ static const struct ws_strtab_entry *put_entry(struct ws_strtab *t, const void *
 				              old.slots[i].len) = old.slots[i];
 		free(old.slots);
 	}
-	e = slot_of_text(t, hash, bytes, len);
+	struct ws_strtab_entry *e = slot_of_text(t, hash, bytes, len);
 	if (e->id)
 		return e;
 	*e = (struct ws_strtab_entry){hash, id, ws_arena_copy(&t->arena, bytes, len), len};

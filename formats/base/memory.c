@@ -111,11 +111,10 @@ char *ws_xvformat(const char *fmt, va_list ap)
 
 char *ws_xformat(const char *fmt, ...)
 {
-	char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = ws_xvformat(fmt, ap);
+	char *text = ws_xvformat(fmt, ap);
 	va_end(ap);
 	return text;
 }
@@ -150,13 +149,12 @@ FILE *ws_xmemstream(char **text, size_t *len)
 {
 	const struct ws_stream_functions functions = {memory_write, memory_close};
 	struct memory *m = ws_xmalloc(sizeof(*m));
-	FILE *f;
 
 	*m = (struct memory){text, len, BUFSIZ};
 	*text = ws_xmalloc(m->capacity);
 	**text = '\0';
 	*len = 0;
-	f = ws_stream_open(&functions, m);
+	FILE *f = ws_stream_open(&functions, m);
 	if (!f)
 		ws_out_of_memory(BUFSIZ);
 	return f;
@@ -266,11 +264,10 @@ static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
 void *ws_arena_alloc(struct ws_arena *arena, size_t size)
 {
 	struct ws_arena_chunk *chunk = arena->chunks;
-	size_t rounded;
 
 	if (size > SIZE_MAX / 2)
 		ws_out_of_memory(size);
-	rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	if (!chunk || chunk->size - chunk->used < rounded)
 		chunk = add_chunk(arena, rounded);
 	chunk->used += rounded;
@@ -296,14 +293,12 @@ char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len)
 char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
 {
 	va_list again;
-	char *text;
-	int len;
 
 	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, ap);
+	int len = vsnprintf(NULL, 0, fmt, ap);
 	if (len < 0)
 		ws_out_of_memory(strlen(fmt));
-	text = arena ? ws_arena_alloc(arena, (size_t)len + 1) : ws_xmalloc((size_t)len + 1);
+	char *text = arena ? ws_arena_alloc(arena, (size_t)len + 1) : ws_xmalloc((size_t)len + 1);
 	vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	return text;
@@ -311,11 +306,10 @@ char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
 
 char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)
 {
-	char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = ws_arena_vformat(arena, fmt, ap);
+	char *text = ws_arena_vformat(arena, fmt, ap);
 	va_end(ap);
 	return text;
 }

@@ -19,12 +19,11 @@
 static enum ws_status parse_int(const char *text, const char **end, int64_t *out)
 {
 	char *stop;
-	long long value;
 
 	if (*text < '0' || *text > '9')
 		return WS_USAGE;
 	errno = 0;
-	value = strtoll(text, &stop, 10);
+	long long value = strtoll(text, &stop, 10);
 	if (errno)
 		return WS_USAGE;
 	*out = value;

@@ -106,14 +106,13 @@ static struct ws_outfile_unfinished *make_unfinished(int folder, char *temp, con
                                                      bool is_folder, int *fd)
 {
 	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
-	int why;
 
 	*u = (struct ws_outfile_unfinished){folder, final, temp, is_folder};
 	ws_outfile_hold_signals(true);
 	*fd = is_folder && !final
 	              ? ws_folder_make(folder, temp, 0777)
 	              : ws_name_temporary(folder, temp, is_folder ? 0777 : 0666, is_folder);
-	why = errno;
+	int why = errno;
 	if (*fd >= 0) {
 		ws_out_of_memory_first(ws_outfile_remove_unfinished);
 		for (size_t i = 0; i < MAX_PENDING; i++) {
@@ -149,12 +148,11 @@ static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name,
                               struct ws_err *err)
 {
-	enum ws_status status;
 	int fd;
 
 	if (folder < 0)
 		return cannot_create(o, err);
-	status = ws_own_file_direct(folder, name, o->path, &fd, err);
+	enum ws_status status = ws_own_file_direct(folder, name, o->path, &fd, err);
 	if (status != WS_OK || fd >= 0)
 		ws_folder_close(folder);
 	if (status != WS_OK) {
@@ -187,10 +185,9 @@ bool ws_outfile_is_same(const char *path, const char *input)
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err)
 {
 	const char *name;
-	int folder;
 
 	*o = (struct ws_outfile){.path = ws_xstrdup(path)};
-	folder = ws_own_file_folder(o->path, &name);
+	int folder = ws_own_file_folder(o->path, &name);
 	if (folder >= 0 && !*name) {
 		ws_folder_close(folder);
 		folder = -1;
@@ -333,11 +330,10 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 {
 	size_t len = strlen(path);
 	const char *name;
-	char *copy;
 
 	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--; /* with a slash behind its name, a link would be followed */
-	copy = ws_xstrndup(path, len);
+	char *copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
 	f->parent = ws_own_file_folder(copy, &name);
 	if (f->parent < 0) {
@@ -402,13 +398,12 @@ static bool is_replacing(const struct ws_outfolder_level *level)
  */
 static int exchange(int folder, const char *temp, const char *final)
 {
-	char *aside;
 	int result, why;
 
 	result = ws_name_move(folder, temp, folder, final, WS_NAME_EXCHANGE);
 	if (!result || (errno != EINVAL && errno != ENOSYS))
 		return result;
-	aside = ws_xstrdup(temp);
+	char *aside = ws_xstrdup(temp);
 	result = ws_name_temporary(folder, aside, 0700, true);
 	if (!result && (result = ws_name_move(folder, final, folder, aside, WS_NAME_REPLACE))) {
 		why = errno;

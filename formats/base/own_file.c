@@ -53,7 +53,6 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 {
 	const int named = ws_own_file_descriptor(path);
 	struct ws_file_info seen, opened;
-	const char *problem;
 
 	*fd = -1;
 	if (named >= 0) {
@@ -64,12 +63,12 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	if (ws_file_look(folder, name, false, &seen) || seen.type == WS_FILE_REGULAR ||
 	    seen.type == WS_FILE_LINK)
 		return WS_OK;
-	problem = seen.type == WS_FILE_DEVICE   ? NULL
-	          : seen.type == WS_FILE_FOLDER ? "is a folder"
-	          : seen.type != WS_FILE_PIPE
-	                  ? "is neither a file nor a pipe nor a character device"
-	          : seen.is_users ? NULL
-	                          : "is a pipe that belongs to another user";
+	const char *problem = seen.type == WS_FILE_DEVICE   ? NULL
+	                      : seen.type == WS_FILE_FOLDER ? "is a folder"
+	                      : seen.type != WS_FILE_PIPE
+	                              ? "is neither a file nor a pipe nor a character device"
+	                      : seen.is_users ? NULL
+	                                      : "is a pipe that belongs to another user";
 	WS_FAIL_IF(problem, err, IO_WRITE, "cannot write to '%s': it %s; take another name", path,
 	           problem);
 	*fd = ws_file_open(folder, name, WS_FILE_DIRECT, 0);
@@ -98,15 +97,13 @@ int ws_own_file_folder(const char *path, const char **name)
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err)
 {
-	const char *problem;
-
 	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
 	if (*fd < 0)
 		return cannot_open(path, err);
 	/* check the open file: its name may be another file's by now */
-	problem = ws_own_file_problem(*fd, false, 0);
+	const char *problem = ws_own_file_problem(*fd, false, 0);
 	if (!problem)
 		return WS_OK;
 	close(*fd);

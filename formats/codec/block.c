@@ -373,11 +373,9 @@ static void offer(struct ws_block_encoder *e, const struct column *c, enum ws_en
 static void offer_plain(struct ws_block_encoder *e, const struct column *c, enum ws_encoding id,
                         size_t most_bytes)
 {
-	uint8_t *end;
-
 	e->encoded.len = 0;
 	ws_buf_reserve(&e->encoded, most_bytes);
-	end = ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
+	uint8_t *end = ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
 	e->encoded.len = (size_t)(end - e->encoded.data);
 	offer(e, c, id, 0, NULL);
 }
@@ -522,7 +520,6 @@ void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, 
 	const int time = rows->def->time_column;
 	struct ws_dir_entry entry;
 	struct column column = {.rows = rows, .out = out, .best = &entry};
-	size_t content;
 	const uint64_t *columns[WS_TOKENS_MAX_COLUMNS];
 	const struct kind_model *m = NULL;
 
@@ -561,7 +558,7 @@ void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, 
 	        .body_size = ws_body_size(out->len - WS_BLOCK_HEADER_BYTES, rows->rows),
 	        .sequence = sequence,
 	};
-	content = out->len;
+	size_t content = out->len;
 	ws_buf_reserve(out, WS_BLOCK_HEADER_BYTES + header->body_size - content);
 	out->len = WS_BLOCK_HEADER_BYTES + header->body_size;
 	memset(out->data + content, 0, out->len - content);
@@ -634,11 +631,10 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
 	ws_block_label(view->label, header->kind, offset);
 	for (unsigned i = 0; i < header->ncolumns; i++) {
 		struct ws_block_column *c = &view->columns[i];
-		uint64_t left;
 
 		memcpy(&c->entry, body + i * WS_DIR_ENTRY_BYTES, sizeof(c->entry));
 		c->position = view->def ? ws_schema_column(view->def, c->entry.column) : -1;
-		left = (uint64_t)(end - pos);
+		uint64_t left = (uint64_t)(end - pos);
 		COLUMN_FAIL_IF(c->entry.stored_size > left, CORRUPT,
 		               "its %" PRIu32 " stored bytes run past the block's end, %" PRIu64
 		               " are left",
@@ -709,7 +705,6 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 {
 	const struct ws_block_column *c = &view->columns[i];
 	const struct ws_dir_entry *e = &c->entry;
-	unsigned carrier, durations;
 	int needs, k;
 
 	if (c->position >= 0)
@@ -727,8 +722,8 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 	COLUMN_FAIL_IF(!ws_encoding_fits(e->encoding, e->type), CORRUPT,
 	               "its encoding %s does not fit its type %s", ws_encoding_name(e->encoding),
 	               ws_type_name(e->type));
-	carrier = ws_parameter_carrier(e->parameter);
-	durations = ws_parameter_durations(e->parameter);
+	unsigned carrier = ws_parameter_carrier(e->parameter);
+	unsigned durations = ws_parameter_durations(e->parameter);
 	needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
 	COLUMN_FAIL_IF((!needs && e->parameter) ||
 	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
@@ -918,7 +913,6 @@ enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned
                                       struct ws_block_decoder *d, uint64_t *v, struct ws_err *err)
 {
 	const unsigned id = ws_parameter_durations(view->columns[i].entry.parameter);
-	unsigned from;
 
 	WS_FORWARD(ws_block_column_check(view, i, err));
 	if (is_kept(&d->durations, view, i)) {
@@ -927,7 +921,7 @@ enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned
 	}
 	if (!id)
 		return decode_with(view, i, d, NULL, v, err);
-	from = (unsigned)find_column(view, id);
+	unsigned from = (unsigned)find_column(view, id);
 	if (!is_kept(&d->durations, view, from)) {
 		d->durations.stored = NULL;
 		WS_FORWARD(ws_block_column_check(view, from, err));

@@ -92,12 +92,11 @@ uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uin
 static inline unsigned get_short(uint64_t word, uint64_t *v)
 {
 	uint64_t stops = ~word & CONTINUE_BITS;
-	uint64_t x;
 
 	if (!stops)
 		return 0;
 	/* clear the bytes after the first one without a continue bit, and all continue bits */
-	x = word & (stops ^ (stops - 1)) & ~CONTINUE_BITS;
+	uint64_t x = word & (stops ^ (stops - 1)) & ~CONTINUE_BITS;
 	/* close the gaps between groups of 7, 14 and 28 bits */
 	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
 	x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
@@ -114,7 +113,6 @@ static enum ws_status get_values(struct ws_cursor *c, size_t n, enum ws_type typ
 
 	while (i < n && ws_cursor_left(c) >= 8) {
 		uint64_t word = ws_load_u64(c->pos);
-		unsigned took;
 
 		if (!(word & CONTINUE_BITS) && n - i >= 8) {
 			for (unsigned k = 0; k < 8; k++)
@@ -123,7 +121,7 @@ static enum ws_status get_values(struct ws_cursor *c, size_t n, enum ws_type typ
 			c->pos += 8;
 			continue;
 		}
-		took = get_short(word, &v[i]);
+		unsigned took = get_short(word, &v[i]);
 		if (took)
 			c->pos += took;
 		else
@@ -164,10 +162,8 @@ enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, con
 void ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes, size_t nbytes,
                            struct ws_buf *out)
 {
-	uint8_t *p;
-
 	ws_buf_reserve(out, n * WS_VARINT_MAX);
-	p = out->data + out->len;
+	uint8_t *p = out->data + out->len;
 	for (size_t i = 0; i < n; i++)
 		p = ws_varint_put(p, lengths[i]);
 	out->len = (size_t)(p - out->data);
@@ -245,15 +241,14 @@ count_tokens(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolu
 	memset(t->slots, 0, SLOTS * sizeof(*t->slots));
 	for (uint32_t i = 0; i < rows; i++) {
 		uint64_t hash = 0;
-		uint32_t slot, token;
 
 		for (unsigned c = 0; c < ncolumns; c++)
 			hash = (hash ^ columns[c][i]) * UINT64_C(0x9e3779b97f4a7c15);
-		slot = (uint32_t)(hash >> 32) & (SLOTS - 1);
+		uint32_t slot = (uint32_t)(hash >> 32) & (SLOTS - 1);
 		while (t->slots[slot] &&
 		       !rows_are_equal(columns, ncolumns, i, t->first_row[t->slots[slot] - 1]))
 			slot = (slot + 1) & (SLOTS - 1);
-		token = t->slots[slot];
+		uint32_t token = t->slots[slot];
 		if (!token) {
 			if (t->count == limit) {
 				t->count = 0;
@@ -311,10 +306,9 @@ void ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const ui
                           struct ws_buf *out)
 {
 	int sign = ws_type_is_signed(type);
-	uint8_t *p;
 
 	ws_buf_reserve(out, (size_t)t->count * WS_VARINT_MAX);
-	p = out->data + out->len;
+	uint8_t *p = out->data + out->len;
 	for (uint32_t k = 0; k < t->count; k++) {
 		uint64_t value = v[t->first_row[k]];
 
@@ -327,12 +321,11 @@ void ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const uint64_t 
                    struct ws_buf *out)
 {
 	uint8_t count[WS_VARINT_MAX];
-	uint8_t *p;
 
 	ws_buf_put(out, count, (size_t)(ws_varint_put(count, t->count) - count));
 	ws_tokens_put_values(t, type, v, out);
 	ws_buf_reserve(out, (size_t)rows * 2);
-	p = out->data + out->len;
+	uint8_t *p = out->data + out->len;
 	if (t->count <= 256) {
 		for (uint32_t i = 0; i < rows; i++)
 			p[i] = (uint8_t)t->of_row[i];
@@ -356,7 +349,6 @@ enum ws_status ws_tokens_get(struct ws_tokens *t, enum ws_type type, const uint8
 	struct ws_cursor c = {data, data + size};
 	uint16_t greatest = 0;
 	uint64_t count;
-	size_t width;
 
 	t->count = 0;
 	WS_FORWARD(ws_cursor_varint(&c, &count, err));
@@ -365,7 +357,7 @@ enum ws_status ws_tokens_get(struct ws_tokens *t, enum ws_type type, const uint8
 	WS_FORWARD(get_values(&c, count, type, values, err));
 	t->count = (uint32_t)count;
 
-	width = count <= FEW_TOKENS ? 1 : 2;
+	size_t width = count <= FEW_TOKENS ? 1 : 2;
 	WS_FAIL_IF(ws_cursor_left(&c) != rows * width, err, CORRUPT,
 	           "%zu bytes instead of %zu for the token of each of %u rows", ws_cursor_left(&c),
 	           width, rows);
@@ -605,7 +597,6 @@ static void choose_measure(struct measure *m, const uint64_t *v, uint32_t n, uin
 	const uint32_t count = n < SAMPLES ? n : SAMPLES;
 	int64_t sorted[SAMPLES];
 	unsigned shift = 0, quarter;
-	uint64_t spread;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const int64_t x = (int64_t)nearest(v[(uint64_t)i * n / count], q);
@@ -615,7 +606,7 @@ static void choose_measure(struct measure *m, const uint64_t *v, uint32_t n, uin
 			sorted[k] = sorted[k - 1];
 		sorted[k] = x;
 	}
-	spread = (uint64_t)sorted[count - 1 - count / 8] - (uint64_t)sorted[count / 8];
+	uint64_t spread = (uint64_t)sorted[count - 1 - count / 8] - (uint64_t)sorted[count / 8];
 	while (spread >> shift >= 2 * STEPS && shift < MAX_SHIFT)
 		shift++;
 	if (!shift)
@@ -707,18 +698,16 @@ void ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how, c
 	const uint64_t *residuals = predict(r, how, v, n);
 	const size_t before = out->len;
 	bool remainders;
-	size_t nlow;
 	struct writing w = {0};
-	uint8_t *p;
 
 	r->nmeasures = how->tokens->count ? how->tokens->count : 1;
 	r->quantum = find_quantum(residuals, n, &remainders);
 	measure_tokens(r, how->tokens, residuals, n);
-	nlow = low_bytes(r);
+	size_t nlow = low_bytes(r);
 	ws_buf_reserve(out, HEAD_BYTES + 2 * WS_VARINT_MAX + r->nmeasures * (2 + WS_VARINT_MAX) +
 	                            (size_t)n * (2 + WS_VARINT_MAX) + nlow);
 
-	p = out->data + before;
+	uint8_t *p = out->data + before;
 	*p++ = (uint8_t)how->predictor;
 	*p++ = remainders;
 	p = ws_varint_put(p, r->quantum);
@@ -829,7 +818,6 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 	const uint8_t *head, *lanes, *scales, *symbols, *bits, *remainders;
 	uint64_t last = 0, nlanes = 0, bit = 0;
 	uint32_t start = 0;
-	size_t nlow;
 	struct ws_cursor low;
 
 	WS_FORWARD(ws_cursor_bytes(&c, HEAD_BYTES, &head, err));
@@ -871,7 +859,7 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 		start += m->rows;
 	}
 	/* symbols, low bits, remainders and escapes */
-	nlow = low_bytes(r);
+	size_t nlow = low_bytes(r);
 	WS_FORWARD(ws_cursor_bytes(&c, n, &symbols, err));
 	WS_FORWARD(ws_cursor_bytes(&c, nlow, &bits, err));
 	low = (struct ws_cursor){bits, bits + nlow};

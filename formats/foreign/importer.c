@@ -209,14 +209,13 @@ uint64_t ws_import_left_out(const struct ws_import_stats *s)
 void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
 {
 	struct ws_import_stats *s = o->stats;
-	char *text;
 	va_list args;
 
 	if (s->nwarnings == WS_IMPORT_MAX_WARNINGS) {
 		s->warnings_more++;
 		return;
 	}
-	text = s->warnings[s->nwarnings++];
+	char *text = s->warnings[s->nwarnings++];
 	va_start(args, fmt);
 	vsnprintf(text, WS_IMPORT_TEXT_BYTES, fmt, args);
 	va_end(args);
@@ -360,10 +359,8 @@ static void pop(struct ws_import_nest *n)
 
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r)
 {
-	const struct ws_import_range *top;
-
 	while (n->depth) {
-		top = &n->stack[n->depth - 1];
+		const struct ws_import_range *top = &n->stack[n->depth - 1];
 		if (top->thread == r->thread && top->domain == r->domain &&
 		    top->end_ns > r->start_ns)
 			break;

@@ -35,10 +35,8 @@ static bool begins(const char *text, const char *end, const char *what)
 /* Whether the first and the second line are objects. */
 static bool is_json_lines(const char *text, const char *end)
 {
-	const char *line_end;
-
 	text = begin_of(text, end);
-	line_end = memchr(text, '\n', (size_t)(end - text));
+	const char *line_end = memchr(text, '\n', (size_t)(end - text));
 	if (!line_end || *text != '{' || line_end + 1 == end || line_end[1] != '{')
 		return false;
 	return line_end[-1] == '}' || (line_end[-1] == '\r' && line_end[-2] == '}');
@@ -47,11 +45,9 @@ static bool is_json_lines(const char *text, const char *end)
 /* Whether the file is a list of timelines: their key comes before that of any event. */
 static bool is_list_of_documents(const char *text, const char *end)
 {
-	const char *events, *phase;
-
 	text = begin_of(text, end);
-	events = find_text(text, end, "\"traceEvents\"");
-	phase = find_text(text, end, "\"ph\"");
+	const char *events = find_text(text, end, "\"traceEvents\"");
+	const char *phase = find_text(text, end, "\"ph\"");
 	return text < end && *text == '[' && events && (!phase || events < phase);
 }
 
@@ -150,12 +146,11 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 	struct ws_text_file f;
 	enum ws_status status = WS_OK;
 	size_t len = 0, got;
-	char *first;
 
 	*importer = NULL;
 	*cure = NULL;
 	WS_FORWARD(ws_text_file_open(&f, path, err));
-	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
+	char *first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
 	do {
 		got = 0;
 		WS_THEN(status,
@@ -206,13 +201,12 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	struct ws_import_out o;
 	struct ws_trace_writer *w;
 	uint8_t header[WS_FILE_HEADER_BYTES];
-	enum ws_status status;
 
 	stats->source = importer->name;
 	WS_FORWARD(ws_trace_writer_create(&w, fd, out_path, &writer_opts, err));
 	ws_import_out_init(&o, w, stats);
 	o.opts = opts;
-	status = importer->run(&o, path, &clock, err);
+	enum ws_status status = importer->run(&o, path, &clock, err);
 	if (status == WS_OK)
 		ws_import_out_finish(&o);
 	WS_THEN(status, ws_trace_writer_close(w, err));
@@ -276,11 +270,11 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 {
 	const struct ws_importer *importer;
 	struct ws_outfile out;
-	enum ws_status status;
 
 	WS_FORWARD(find_file(path, &importer, stats, err));
 	WS_FORWARD(ws_outfile_open(&out, out_path, err));
-	status = import_to(importer, path, fileno(out.f), out_path, opts, stats, err);
+	enum ws_status status =
+	        import_to(importer, path, fileno(out.f), out_path, opts, stats, err);
 	if (status == WS_OK)
 		return ws_outfile_commit(&out, err);
 	ws_outfile_abandon(&out);
@@ -290,10 +284,9 @@ enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *
                                  struct ws_import_stats *stats, struct ws_err *err)
 {
 	const struct ws_importer *importer;
-	enum ws_status status;
 
 	WS_FORWARD(ws_own_file_unnamed(fd, err));
-	status = find_file(path, &importer, stats, err);
+	enum ws_status status = find_file(path, &importer, stats, err);
 	WS_THEN(status, import_to(importer, path, *fd, "a temporary file", opts, stats, err));
 	if (status != WS_OK) {
 		close(*fd);

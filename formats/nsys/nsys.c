@@ -219,8 +219,6 @@ static bool has_column(struct ws_nsys *n, const char *table, const char *column)
 /* Does a real table have this name? */
 static int has_table(struct ws_nsys *n, const char *name)
 {
-	int found;
-
 	/* most exports lack most tables, and this call needs no statement */
 	if (!has_column(n, name, NULL))
 		return 0;
@@ -231,7 +229,7 @@ static int has_table(struct ws_nsys *n, const char *name)
 	                                    -1, &n->table, NULL) != SQLITE_OK)
 		return 0;
 	sqlite3_bind_text(n->table, 1, name, -1, SQLITE_STATIC);
-	found = sqlite3_step(n->table) == SQLITE_ROW;
+	int found = sqlite3_step(n->table) == SQLITE_ROW;
 	sqlite3_reset(n->table);
 	return found;
 }
@@ -267,13 +265,11 @@ static void open_rows(struct rows *rows, const char *tail)
 {
 	struct ws_nsys *n = rows->n;
 	bool any = false;
-	sqlite3_str *sql;
-	char *text;
 
 	memset(rows->type, SQLITE_NULL, sizeof(rows->type));
 	if (!has_table(n, rows->table))
 		return;
-	sql = sqlite3_str_new(n->db);
+	sqlite3_str *sql = sqlite3_str_new(n->db);
 	for (int c = 0; c < rows->ncolumns; c++) {
 		const bool present = rows->columns[c].read != WS_NSYS_READ_NO &&
 		                     has_column(n, rows->table, rows->columns[c].name);
@@ -283,7 +279,7 @@ static void open_rows(struct rows *rows, const char *tail)
 		sqlite3_str_appendf(sql, present ? "\"%w\"" : "NULL", rows->columns[c].name);
 	}
 	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, *tail ? tail : "NOT INDEXED");
-	text = sqlite3_str_finish(sql);
+	char *text = sqlite3_str_finish(sql);
 	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
 		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
 		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
@@ -318,13 +314,12 @@ static bool take_integers(struct rows *rows)
 	for (int i = 0; i < rows->ncolumns; i++) {
 		const int read = rows->columns[i].read;
 		sqlite3_value *value;
-		int type;
 
 		if (read == WS_NSYS_READ_NO)
 			continue;
 		/* one thread has the database, so the value needs no mutex */
 		value = sqlite3_column_value(rows->stmt, i);
-		type = sqlite3_value_type(value);
+		int type = sqlite3_value_type(value);
 		rows->type[i] = (uint8_t)type;
 		rows->integer[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
 		if ((read == WS_NSYS_READ_INT || read == WS_NSYS_READ_INDEX) && type != SQLITE_NULL)
@@ -413,12 +408,11 @@ static struct ws_bytes text_at(const struct rows *r, enum ws_nsys_column c)
 static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 {
 	const struct ws_bytes none = {NULL, 0};
-	const uint64_t *row;
 
 	if (!n->string)
 		return none;
 	if (n->strings_by_row) {
-		row = ws_map_get(&n->string_rows, key);
+		const uint64_t *row = ws_map_get(&n->string_rows, key);
 		if (!row)
 			return none;
 		key = *row;
@@ -503,12 +497,11 @@ static void thread_at(const struct rows *r, enum ws_nsys_column global_tid, uint
 static void fact(struct ws_nsys *n, const char *table, const char *name, struct ws_buf *value)
 {
 	sqlite3_stmt *stmt;
-	char *sql;
 
 	value->len = 0;
 	if (!has_table(n, table) || !has_column(n, table, "name") || !has_column(n, table, "value"))
 		return;
-	sql = sqlite3_mprintf("SELECT value FROM main.\"%w\" WHERE name = ?1 LIMIT 1", table);
+	char *sql = sqlite3_mprintf("SELECT value FROM main.\"%w\" WHERE name = ?1 LIMIT 1", table);
 	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
 		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
@@ -587,9 +580,8 @@ static void import_info(struct ws_nsys *n)
 	close_rows(&pairs);
 	ws_map_free(&gpu_of_cuda);
 	if (differ)
-		ws_import_warn(n->out,
-		               "processes number the devices differently: names and sizes of "
-		               "a device number are those of the first process");
+		ws_import_warn(n->out, "processes number the devices differently: names and sizes "
+		                       "of a device number are those of the first process");
 	open_table(n, WS_NSYS_GPU, "ORDER BY 2", &gpus);
 	while (next_row(&gpus)) {
 		const uint64_t gpu = u64_at(&gpus, WS_NSYS_GPU_id);
@@ -1116,7 +1108,6 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 	                                .end_ns = WS_IMPORT_OPEN};
 	const struct ws_import_range last = r->n->last_start_end;
 	const uint64_t id = u64_at(r, WS_NSYS_NVTX_rangeId), last_id = r->n->last_range_id;
-	uint64_t end_thread;
 	int64_t dur_ns;
 
 	if (!is_null(r, WS_NSYS_NVTX_end)) {
@@ -1141,7 +1132,7 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 		r->n->out->lost[WS_LOST_import_duplicate]++;
 		return;
 	}
-	end_thread = range.thread;
+	uint64_t end_thread = range.thread;
 	if (!is_null(r, WS_NSYS_NVTX_endGlobalTid))
 		thread_at(r, WS_NSYS_NVTX_endGlobalTid, &end_thread);
 	ws_import_start_end(r->n->out, &range, end_thread, id & WS_RANGE_OF_THREAD);
@@ -1256,14 +1247,13 @@ static void on_thread(const struct rows *r)
 static void on_process(const struct rows *r)
 {
 	uint64_t pid = pid_at(r, WS_NSYS_PROCESS_globalPid);
-	struct ws_import_process *process;
 
 	if (!ws_import_process_known(r->n->out, pid)) {
 		ws_import_skip(r->n->out, WITHOUT_RECORDS, 1);
 		return;
 	}
 	ws_import_keep(r->n->out, 1);
-	process = ws_import_process(r->n->out, pid);
+	struct ws_import_process *process = ws_import_process(r->n->out, pid);
 	ws_import_text(r->n->out, text_at(r, WS_NSYS_PROCESS_name), &process->name);
 }
 
@@ -1390,11 +1380,10 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		if (ws_trace_writer_rows(o->w, WS_KIND_API) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_KERNEL) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) &&
-		    one_number(n.db,
-		               "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
-		               "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
-		               "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') OR "
-		               "instr(value, 'LaunchCooperative')))") > 0)
+		    one_number(n.db, "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
+		                     "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
+		                     "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') "
+		                     "OR instr(value, 'LaunchCooperative')))") > 0)
 			ws_import_warn(o, "there are launches but no device work: the recording "
 			                  "lacked it (WSL, missing permissions)");
 	}

@@ -253,14 +253,13 @@ static int flag_at(const struct inputs *op, int i)
 static int ints_at(const struct inputs *op, int i, int64_t out[MAX_DIMS])
 {
 	struct ws_json_faults faults = {0};
-	struct ws_json_value v;
-	struct ws_json_reader j;
 	int n = 0;
 
 	if (i < 0 || (size_t)i >= op->n || !op->in[i].value.len)
 		return -1;
-	v = (struct ws_json_value){.text = op->in[i].value.ptr, .len = op->in[i].value.len};
-	j = ws_json_inside(&v, &faults);
+	struct ws_json_value v =
+	        (struct ws_json_value){.text = op->in[i].value.ptr, .len = op->in[i].value.len};
+	struct ws_json_reader j = ws_json_inside(&v, &faults);
 	if (ws_json_open(&j, '[') != WS_JSON_OK)
 		return ws_json_value(&j, &v) == WS_JSON_OK && ws_json_i64(&v, out) ? 1 : -1;
 	while (ws_json_element(&j) == WS_JSON_OK) {
@@ -467,12 +466,10 @@ static void rule_conv(struct inputs *op, const struct cost_call *c)
 /* The recorded "[True, False, True]"; 0 if it was not recorded. */
 static bool output_mask(const struct inputs *op, int i, int mask[3])
 {
-	const char *p, *end;
-
 	if ((size_t)i >= op->n || !op->in[i].value.len)
 		return 0;
-	p = op->in[i].value.ptr;
-	end = p + op->in[i].value.len;
+	const char *p = op->in[i].value.ptr;
+	const char *end = p + op->in[i].value.len;
 	for (int k = 0; k < 3; k++) {
 		while (p < end && *p != 'T' && *p != 'F')
 			p++;
@@ -641,12 +638,11 @@ static void rule_norm(struct inputs *op, const struct cost_call *c)
 	/* of a batch norm a is the input that says training */
 	const int training = c->b == BATCH_NORM ? flag_at(op, c->a) : 0;
 	const uint64_t each = c->b != BATCH_NORM ? (uint64_t)c->a : training ? 8 : 2;
-	uint64_t written;
 	int unknown = 0;
 
 	if (!x->is_tensor || training < 0)
 		return;
-	written = RESULT(x->elements, x->bytes);
+	uint64_t written = RESULT(x->elements, x->bytes);
 	/* backward also writes the gradients of weight and bias */
 	if (c->b >= 0 && w->is_tensor)
 		written = ADD(written, MUL(2, BYTES(w)));
@@ -743,7 +739,6 @@ static void rule_reduction(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *x = tensor_at(op, 0), *y = tensor_at(op, 1);
 	struct cost_call each = *c;
-	uint64_t results;
 
 	if (!x->is_tensor)
 		return;
@@ -758,7 +753,7 @@ static void rule_reduction(struct inputs *op, const struct cost_call *c)
 		rule_elementwise(op, &each);
 		return;
 	}
-	results = reduced_elements(op, x);
+	uint64_t results = reduced_elements(op, x);
 	if (results)
 		set_flops_and_bytes(c->cost, MUL(x->elements, (uint64_t)c->a), BYTES(x),
 		                    RESULT(results, c->b ? (uint64_t)c->b : x->bytes));
@@ -771,11 +766,10 @@ static void rule_reduction(struct inputs *op, const struct cost_call *c)
 static void rule_embedding(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *w = tensor_at(op, 0), *at = tensor_at(op, 1);
-	uint64_t read;
 
 	if (w->ndim != 2 || !at->is_tensor)
 		return;
-	read = MUL(MUL(at->stored, w->dim[1]), w->bytes);
+	uint64_t read = MUL(MUL(at->stored, w->dim[1]), w->bytes);
 	set_flops_and_bytes(c->cost, 0, ADD(read, BYTES(at)),
 	                    RESULT(MUL(at->elements, w->dim[1]), w->bytes));
 }
@@ -825,13 +819,12 @@ static void rule_concatenate(struct inputs *op, const struct cost_call *c)
 
 static void rule_lists(struct inputs *op, const struct cost_call *c)
 {
-	uint64_t flops, bytes;
 	int unknown = 0;
 
 	if (!op->n || !op->in[0].is_list)
 		return;
-	flops = MUL(op->in[0].elements, (uint64_t)c->a);
-	bytes = bytes_of_all(op, &unknown);
+	uint64_t flops = MUL(op->in[0].elements, (uint64_t)c->a);
+	uint64_t bytes = bytes_of_all(op, &unknown);
 	if (unknown)
 		set_flops(c->cost, flops);
 	else
@@ -868,22 +861,19 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 	static const char aten[] = "aten::";
 	struct ws_bytes name = desc->name;
 	const struct input *typed = NULL;
-	struct inputs op;
-	const struct model *m;
-	bool in_place;
 
 	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
 	if (ws_bytes_begin(name, aten))
 		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
 		                         name.len - strlen(aten)};
-	m = find_model(name);
+	const struct model *m = find_model(name);
 	/* an operation in place has the model of the one without an underscore at the end */
-	in_place = !m && name.len && ((const char *)name.ptr)[name.len - 1] == '_';
+	bool in_place = !m && name.len && ((const char *)name.ptr)[name.len - 1] == '_';
 	if (in_place) {
 		name.len--;
 		m = find_model(name);
 	}
-	op = (struct inputs){0};
+	struct inputs op = {0};
 	take_each(&op, desc->dims, take_dims);
 	take_each(&op, desc->types, take_type);
 	take_each(&op, desc->strides, take_strides);

@@ -149,12 +149,11 @@ static void put_packed(struct ws_buf *out, const uint32_t *v, size_t n, unsigned
 {
 	size_t groups = (n + GROUP - 1) / GROUP, whole = n / GROUP * GROUP;
 	uint32_t rest[GROUP] = {0};
-	uint8_t *p;
 
 	if (!n)
 		return;
 	ws_buf_reserve(out, WS_VARINT_MAX + groups * width);
-	p = ws_varint_put(out->data + out->len, groups << 1 | 1);
+	uint8_t *p = ws_varint_put(out->data + out->len, groups << 1 | 1);
 	p = pack_u32(p, v, whole, width);
 	if (whole < n) {
 		memcpy(rest, v + whole, (n - whole) * sizeof(*v));
@@ -174,7 +173,6 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 	for (size_t i = 0, run; i < n; i += run) {
 		size_t fill = (GROUP - (i - packed) % GROUP) % GROUP;
 		uint8_t bytes[WS_VARINT_MAX + sizeof(v[i])];
-		uint8_t *p;
 
 		for (run = 1; i + run < n && v[i + run] == v[i];)
 			run++;
@@ -183,7 +181,7 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 			continue;
 		put_packed(out, v + packed, i + fill - packed, width);
 		/* the run, once */
-		p = ws_varint_put(bytes, (uint64_t)(run - fill) << 1);
+		uint8_t *p = ws_varint_put(bytes, (uint64_t)(run - fill) << 1);
 		memcpy(p, &v[i], sizeof(v[i]));
 		p += (width + 7) / 8;
 		ws_buf_put(out, bytes, (size_t)(p - bytes));
@@ -200,10 +198,9 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
 {
 	uint64_t delta[BLOCK];
-	uint8_t *p;
 
 	ws_buf_reserve(out, 4 * WS_VARINT_MAX);
-	p = ws_varint_put(out->data + out->len, BLOCK);
+	uint8_t *p = ws_varint_put(out->data + out->len, BLOCK);
 	p = ws_varint_put(p, MINIBLOCKS);
 	p = ws_varint_put(p, n);
 	p = ws_varint_put(p, ws_zigzag(n ? v[0] : 0));
@@ -211,7 +208,6 @@ static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
 	for (size_t from = 1; from < n; from += BLOCK) {
 		size_t count = n - from < BLOCK ? n - from : BLOCK;
 		uint64_t least, over[BLOCK] = {0};
-		uint8_t *widths;
 
 		for (size_t i = 0; i < count; i++)
 			delta[i] = v[from + i] - v[from + i - 1];
@@ -224,7 +220,7 @@ static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
 		for (size_t i = 0; i < count; i++)
 			over[i] = delta[i] - least;
 		p = ws_varint_put(p, ws_zigzag(least));
-		widths = p;
+		uint8_t *widths = p;
 		p += MINIBLOCKS;
 		for (size_t m = 0; m < MINIBLOCKS; m++) {
 			uint64_t all = 0;

@@ -222,10 +222,9 @@ static enum ws_json_result parse(const struct ws_pytorch *p, struct ws_json_read
                                  struct event *e)
 {
 	struct ws_json_value key, ignored, *to;
-	enum ws_json_result r;
 
 	memset(e, 0, sizeof(*e));
-	r = ws_json_open(j, '{');
+	enum ws_json_result r = ws_json_open(j, '{');
 	if (r != WS_JSON_OK)
 		return r;
 	e->text.ptr = j->pos - 1;
@@ -480,7 +479,6 @@ static int64_t stream_of(const struct event *e)
 	        &e->arg[e->arg[WS_ARG_STREAM].type == WS_JSON_ABSENT ? WS_ARG_ON_STREAM
 	                                                             : WS_ARG_STREAM];
 	struct ws_json_value tid = e->tid;
-	int64_t stream;
 
 	if (v->type == WS_JSON_ABSENT) {
 		if (tid.len >= sizeof(prefix) &&
@@ -490,7 +488,7 @@ static int64_t stream_of(const struct event *e)
 		}
 		v = &tid;
 	}
-	stream = i64_of(v, -1);
+	int64_t stream = i64_of(v, -1);
 	/* CUPTI's -1, as an unsigned 32-bit number */
 	return stream == UINT32_MAX ? -1 : stream;
 }
@@ -672,12 +670,11 @@ static void on_call(struct ws_pytorch *p, const struct event *e)
 {
 	struct ws_row_api row = {.correlation = ARG_U64(e, CORRELATION)};
 	uint64_t correlation;
-	const uint64_t *ids;
 
 	if (!span_of(p, e, &row.start_ns, &row.dur_ns))
 		return;
 	correlation = row.correlation;
-	ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
+	const uint64_t *ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
 	ws_map_put(&p->call_ids, correlation / 64 + 1,
 	           (ids ? *ids : 0) | (uint64_t)1 << correlation % 64);
 	take_host_pid(p, e);
@@ -845,7 +842,6 @@ static void on_forward_backward(struct ws_pytorch *p, const struct event *e)
 {
 	struct ws_row_flow row = {.kind = WS_FLOW_FORWARD_BACKWARD};
 	struct flow_end here = {.phase = e->ph.text[0]}, *other, from, to;
-	uint64_t at;
 	int64_t id;
 
 	if (!time_of(p, &e->ts, &here.time_ns) || !ws_json_i64(&e->id, &id)) {
@@ -855,7 +851,7 @@ static void on_forward_backward(struct ws_pytorch *p, const struct event *e)
 	if (!ws_import_time_ok(p->out, here.time_ns, 0))
 		return;
 	thread_of(p, e, &here.thread);
-	at = ws_strtab_add(&p->flow_ids, &id, sizeof(id));
+	uint64_t at = ws_strtab_add(&p->flow_ids, &id, sizeof(id));
 	if (at > p->nflows) {
 		WS_GROW(p->flows, p->nflows + 1, p->flows_capacity);
 		p->flows[p->nflows++] = (struct flow_end){0};
@@ -888,7 +884,6 @@ static void on_name(struct ws_pytorch *p, const struct event *e)
 {
 	const struct ws_json_value *name = &e->arg[WS_ARG_NAME];
 	struct kept_name kept = {.pid = u64_of(&e->pid), .tid = u64_of(&e->tid)};
-	struct ws_bytes text;
 
 	if (name->type != WS_JSON_STRING) {
 		p->dropped[WS_DROPPED_HINT]++;
@@ -898,7 +893,7 @@ static void on_name(struct ws_pytorch *p, const struct event *e)
 		p->dropped[WS_DROPPED_NAME]++;
 		return;
 	}
-	text = ws_json_text(name, &p->scratch);
+	struct ws_bytes text = ws_json_text(name, &p->scratch);
 	kept.of_process = WS_JSON_IS(&e->name, "process_name");
 	if (kept.of_process && ws_xla_names_plane(text) && !p->is_xla) {
 		p->is_xla = true;
@@ -1014,8 +1009,6 @@ static void find_ids(struct ws_pytorch *p)
 {
 	uint64_t by_arrow = 0, by_external_id = 0;
 	struct deferred **some;
-	uint64_t made;
-	size_t n;
 
 	/* counted again, without begins that have no end or whose end has an id */
 	p->without_id = 0;
@@ -1040,8 +1033,8 @@ static void find_ids(struct ws_pytorch *p)
 		by_arrow += !d->is_call;
 	}
 	some = ws_xarray(p->ndeferred + 1, sizeof(*some));
-	made = FIRST_MADE_ID;
-	n = 0;
+	uint64_t made = FIRST_MADE_ID;
+	size_t n = 0;
 	for (size_t j = 0; j < p->ndeferred; j++)
 		if (p->deferred[j].lacks_id && !p->deferred[j].correlation &&
 		    p->deferred[j].external_id)
@@ -1050,7 +1043,6 @@ static void find_ids(struct ws_pytorch *p)
 	for (size_t from = 0, to; from < n; from = to) {
 		struct deferred *const *group = some + from;
 		size_t size, calls = 0;
-		bool pairs;
 
 		for (to = from + 1; to < n && some[to]->external_id == some[from]->external_id &&
 		                    some[to]->work == some[from]->work;)
@@ -1061,7 +1053,7 @@ static void find_ids(struct ws_pytorch *p)
 		 * their order. Else only the work's operation is known, not its call. */
 		while (calls < size && group[calls]->is_call)
 			calls++;
-		pairs = calls * 2 == size;
+		bool pairs = calls * 2 == size;
 		for (size_t i = calls; i < size; i++)
 			pairs &= group[i]->row == group[calls]->row;
 		for (size_t i = calls; i < size; i++) {
@@ -1424,21 +1416,19 @@ static void finish(struct ws_pytorch *p)
 	}
 	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
-		struct ws_bytes text;
-		struct ws_import_process *process;
 		uint64_t thread;
 		char number[40]; /* the name that our exports give to one without a name */
 
 		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
-		text = (struct ws_bytes){p->names.data + at, (size_t)kept.len};
+		struct ws_bytes text = {p->names.data + at, (size_t)kept.len};
 		snprintf(number, sizeof(number), kept.of_process ? "process %llu" : "thread %llu",
 		         (unsigned long long)(kept.of_process ? kept.pid : kept.tid));
 		if (ws_bytes_is(text, number))
 			text.len = 0;
 		thread = ws_import_thread_known(p->out, kept.pid, kept.tid);
 		if (text.len && kept.of_process && ws_import_process_known(p->out, kept.pid)) {
-			process = ws_import_process(p->out, kept.pid);
+			struct ws_import_process *process = ws_import_process(p->out, kept.pid);
 			ws_import_text(p->out, text, &process->name);
 		} else if (text.len && !kept.of_process && thread) {
 			ws_import_thread_name(p->out, thread, kept.pid, kept.tid, text);
@@ -1459,11 +1449,10 @@ static void finish(struct ws_pytorch *p)
 		        "events at time 0, whose time but not duration the profiler lost: %llu",
 		        (unsigned long long)p->at_zero);
 	if (p->other_host_calls)
-		ws_import_warn(
-		        p->out,
-		        "several processes in one file: device work ahead of the second one's "
-		        "first call is taken for process %llu's",
-		        (unsigned long long)p->host_pid);
+		ws_import_warn(p->out,
+		               "several processes in one file: device work ahead of the second "
+		               "one's first call is taken for process %llu's",
+		               (unsigned long long)p->host_pid);
 }
 
 /* --- the text: reading on when the window ends --- */
@@ -1560,12 +1549,10 @@ static const char *name_of(const struct name *list, const struct ws_json_value *
 
 static void meta_scalar(struct ws_pytorch *p, const char *key, const struct ws_json_value *v)
 {
-	struct ws_bytes text;
-
 	if (v->type != WS_JSON_NUMBER && v->type != WS_JSON_STRING && v->type != WS_JSON_TRUE &&
 	    v->type != WS_JSON_FALSE)
 		return;
-	text = ws_json_text(v, &p->scratch);
+	struct ws_bytes text = ws_json_text(v, &p->scratch);
 	ws_import_meta(p->out, key, text);
 }
 
@@ -1877,7 +1864,6 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 	        {&text->faults.not_numbers,
 	         "values that are not numbers (NaN or infinite), taken as unknown"},
 	};
-	enum ws_status status;
 
 	for (unsigned i = 0; i < NARGS; i++) {
 		unsigned at = arg_slot(arg_names[i].text, arg_names[i].len);
@@ -1888,7 +1874,7 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 	}
 	ws_import_text(o, ws_bytes_of(DOMAIN), &p.domain);
 
-	status = top_level(&p, err);
+	enum ws_status status = top_level(&p, err);
 	if (status == WS_OK && !p.has_events)
 		status = WS_FAIL(err, CORRUPT, "it has no traceEvents");
 	if (status == WS_OK)
@@ -1957,12 +1943,11 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 {
 	struct ws_json_stream text = {0};
 	struct ws_text_file f;
-	enum ws_status status;
 
 	WS_FORWARD(ws_text_file_open(&f, path, err));
 	f.out = o;
 	ws_json_stream_init(&text, ws_text_file_read, &f);
-	status = ws_import_pytorch(o, &text, clock, err);
+	enum ws_status status = ws_import_pytorch(o, &text, clock, err);
 	if (f.damaged)
 		ws_import_warn(o, "the compressed data are damaged or end early");
 	ws_json_stream_free(&text);

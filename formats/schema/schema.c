@@ -106,13 +106,12 @@ struct ws_bytes ws_enum_name(const char *unit, uint64_t value)
 
 	while (*p) {
 		uint64_t n = 0;
-		size_t len;
 
 		for (; *p >= '0' && *p <= '9'; p++)
 			n = n * 10 + (uint64_t)(*p - '0');
 		if (*p++ != '=')
 			break;
-		len = strcspn(p, ",");
+		size_t len = strcspn(p, ",");
 		if (n == value)
 			return (struct ws_bytes){p, len};
 		p += len;

@@ -67,10 +67,10 @@ void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 		} else {
 			char utf8[WS_UTF8_MAX_BYTES];
 			uint32_t code;
-			bool is_control;
 
 			took = ws_utf8_get(p, len, &code);
-			is_control = (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0);
+			bool is_control =
+			        (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0);
 			if (!code || (is_control && c->to_terminal))
 				code = WS_UTF8_REPLACEMENT;
 			if (code == '"')

@@ -272,8 +272,6 @@ static const uint64_t powers[] = {FIVE_POWERS(UINT64_C(1)), FIVE_POWERS(UINT64_C
 /* mantissa * 10^exponent, rounded half up; 0 when it does not fit. */
 static bool apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 {
-	uint64_t power, rest;
-
 	if (exponent >= 0) {
 		if (mantissa && exponent > MAX_POWER)
 			return 0;
@@ -284,8 +282,8 @@ static bool apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 		*out = 0;
 		return 1;
 	}
-	power = powers[-exponent];
-	rest = mantissa % power;
+	uint64_t power = powers[-exponent];
+	uint64_t rest = mantissa % power;
 	*out = mantissa / power + (rest >= power - rest);
 	return 1;
 }

@@ -11,7 +11,6 @@
 const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value)
 {
 	const char *point = localeconv()->decimal_point;
-	char *at;
 
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(buf, WS_NUMBER_BYTES, "%.*g", digits, value);
@@ -19,7 +18,7 @@ const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value)
 			break;
 	}
 	/* snprintf writes the decimal point of the locale, which may be several bytes */
-	at = strcmp(point, ".") ? strstr(buf, point) : NULL;
+	char *at = strcmp(point, ".") ? strstr(buf, point) : NULL;
 	if (at) {
 		*at = '.';
 		memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
@@ -254,10 +253,8 @@ static size_t digits(const char *p, const char *end)
 /* Each of these gives the end of the token at p, NULL where there is none. */
 static const char *past_number(const char *p, const char *end)
 {
-	size_t n;
-
 	p += p < end && *p == '-';
-	n = digits(p, end);
+	size_t n = digits(p, end);
 	if (!n || (n > 1 && *p == '0'))
 		return NULL;
 	p += n;

@@ -159,8 +159,7 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 			if (dangling)
 				FIND(c, WS_FINDING_DAMAGE, view->offset,
 				     "%s, column %s: rows name a %s that no earlier row defines: "
-				     "%" PRIu64 ". "
-				     "The first is row %u with id %" PRIu64,
+				     "%" PRIu64 ". The first is row %u with id %" PRIu64,
 				     view->label, view->def->columns[ref.position].name,
 				     ws_schema_kind(ref.target)->name, dangling, first_row,
 				     first_id);
@@ -231,12 +230,11 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	struct ws_column_data t;
 	struct ws_walk walk = {0};
 	struct ws_err cause;
-	enum ws_status status;
 
 	*result = (struct ws_check_result){0};
 	/* a file with a damaged header is a trace with damage if whole blocks follow, else not a
 	 * trace */
-	status = ws_file_header_get(data, size, &header, &cause);
+	enum ws_status status = ws_file_header_get(data, size, &header, &cause);
 	if (status == WS_CORRUPT)
 		ws_walk_run(&walk, data, size, false, NULL, NULL);
 	if (walk.nblocks) {
@@ -315,10 +313,9 @@ enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx
                                    struct ws_check_result *result, struct ws_err *err)
 {
 	struct ws_trace_map map;
-	enum ws_status status;
 
 	WS_FORWARD(ws_trace_map_open(&map, path, err));
-	status = ws_trace_check_mem(map.data, map.size, fn, ctx, result, err);
+	enum ws_status status = ws_trace_check_mem(map.data, map.size, fn, ctx, result, err);
 	ws_trace_map_close(&map);
 	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
 }

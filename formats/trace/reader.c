@@ -38,11 +38,10 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 {
 	/* do not wait for the writer of a pipe */
 	const int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
-	enum ws_status status;
 
 	*map = (struct ws_trace_map){0};
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
-	status = ws_trace_map_take(map, fd, path, err);
+	enum ws_status status = ws_trace_map_take(map, fd, path, err);
 	close(fd);
 	return status;
 }
@@ -50,9 +49,8 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 /* The file of a map was cut: there is no memory behind its new end. */
 static void end_cut(void)
 {
-	static const char words[] =
-	        "warpsheet: an input was cut short while it was read. Try again when nobody "
-	        "writes to it\n";
+	static const char words[] = "warpsheet: an input was cut short while it was read. Try "
+	                            "again when nobody writes to it\n";
 	ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
 
 	(void)ignored;
@@ -184,11 +182,10 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
 	while (pos < end) {
 		struct ws_block_header h;
 		struct ws_err why;
-		enum piece piece;
 		size_t next;
 
 		let_go_of_many(w, &begun, pos);
-		piece = look(w, pos, end, &h, &why);
+		enum piece piece = look(w, pos, end, &h, &why);
 		if (piece != PIECE_WHOLE) {
 			next = end_of_damage(w, piece, pos, end, &h);
 			w->damaged++;
@@ -422,15 +419,14 @@ static enum ws_status decode(const struct ws_trace_reader *r, size_t stored,
                              struct ws_err *err)
 {
 	struct ws_block_view view;
-	enum ws_status status;
 
 	*out = (struct ws_block){.info = *info};
 	WS_FORWARD(ws_walk_view(&r->walk, stored, &view, err));
 	out->ncolumns = info->kind == view.header.kind ? view.header.ncolumns
 	                                               : ws_schema_kind(info->kind)->ncolumns;
 	out->columns = ws_xarray(out->ncolumns, sizeof(*out->columns));
-	status = info->kind == view.header.kind ? decode_columns(r, &view, out, err)
-	                                        : decode_part(r, &view, out, err);
+	enum ws_status status = info->kind == view.header.kind ? decode_columns(r, &view, out, err)
+	                                                       : decode_part(r, &view, out, err);
 	walk_let_go(&r->walk, stored);
 	if (status != WS_OK)
 		ws_block_release(out);

@@ -164,11 +164,10 @@ static enum ws_status write_rows(struct ws_trace_writer *w, const struct ws_row_
                                  struct ws_err *err)
 {
 	struct ws_block_header header;
-	struct ws_row_index row;
 
 	ws_block_encode(&w->encoder, rows, w->sequence, &w->block, &header);
-	row = (struct ws_row_index){w->sink.size, header.kind, header.rows, header.time_min_ns,
-	                            header.time_max_ns};
+	struct ws_row_index row = {w->sink.size, header.kind, header.rows, header.time_min_ns,
+	                           header.time_max_ns};
 	WS_FORWARD(append(&w->sink, w->block.data, w->block.len, err));
 	w->sequence++;
 	if (!w->has_pieces) /* a file with pieces is never closed */
@@ -681,7 +680,6 @@ enum ws_status ws_trace_writer_drop_before(struct ws_trace_writer *w, int64_t ti
 {
 	uint8_t header[WS_FILE_HEADER_BYTES];
 	const struct piece *first = w->pieces;
-	uint64_t from;
 	size_t n = 0;
 
 	WS_FORWARD(ws_trace_writer_check_open(w, err));
@@ -690,7 +688,7 @@ enum ws_status ws_trace_writer_drop_before(struct ws_trace_writer *w, int64_t ti
 	if (!n)
 		return WS_OK;
 	/* only whole pages are freed: also that of which an earlier call dropped a part */
-	from = first->offset - first->offset % DROP_ALIGN;
+	uint64_t from = first->offset - first->offset % DROP_ALIGN;
 	if (from < w->pieces_from)
 		from = w->pieces_from;
 	ws_file_header_put(header, w->base_ns, first[n].offset);
@@ -712,12 +710,11 @@ enum ws_status ws_trace_writer_copy(struct ws_trace_writer *w, const struct ws_t
 {
 	const struct ws_walk *walk = &from->walk;
 	struct ws_column_data piece;
-	const uint64_t *begin_ns;
-	enum ws_status status;
 	char kept_from[32];
 
-	status = ws_trace_reader_load(from, WS_KIND_INDEX, &piece, err);
-	begin_ns = status == WS_OK ? piece.columns[WS_COL_index_time_min_ns].v : NULL;
+	enum ws_status status = ws_trace_reader_load(from, WS_KIND_INDEX, &piece, err);
+	const uint64_t *begin_ns =
+	        status == WS_OK ? piece.columns[WS_COL_index_time_min_ns].v : NULL;
 	if (begin_ns && *begin_ns) { /* 0: nothing was dropped */
 		snprintf(kept_from, sizeof(kept_from), "%" PRIu64, *begin_ns);
 		status = ws_trace_writer_meta(w, "record.kept_from_ns", kept_from, err);

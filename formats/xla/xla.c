@@ -194,11 +194,10 @@ static struct ws_bytes detail_of(struct ws_bytes details, const char *key)
 static void take_xyz(struct ws_bytes text, uint64_t *x, uint64_t *y, uint64_t *z)
 {
 	uint64_t *const to[] = {x, y, z};
-	const char *comma;
 
 	for (unsigned i = 0; i < 3; i++) {
 		*to[i] = number_of(text);
-		comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
+		const char *comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
 		text.len = comma ? text.len - (size_t)(comma + 1 - (const char *)text.ptr) : 0;
 		text.ptr = comma ? comma + 1 : NULL;
 	}
@@ -290,15 +289,13 @@ static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
 	ws_import_keep(x->out, 1);
 	if (e->stat[WS_XLA_HLO_OP].len || (h.correlation && e->stat[WS_XLA_PATH].len)) {
 		struct ws_bytes path;
-		const char *last;
-		const struct ws_strtab_entry *kept;
 
 		h.kind = HOST_OP;
 		/* the operation behind work, and the functions and modules around it. The path of
 		 * the program's operation is "jit(train)/jvp(Net)/dense/dot_general". Without one
 		 * it is the instruction, in its compiled function: "jit_train" is jit(train). */
 		path = e->stat[WS_XLA_PATH].len ? e->stat[WS_XLA_PATH] : e->stat[WS_XLA_TF_OP];
-		last = ws_last_byte(path.ptr, ':', path.len);
+		const char *last = ws_last_byte(path.ptr, ':', path.len);
 		if (last) /* tf_op: "path:Type" */
 			path.len = (size_t)(last - (const char *)path.ptr);
 		last = ws_last_byte(path.ptr, '/', path.len);
@@ -319,20 +316,18 @@ static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
 				path = (struct ws_bytes){x->scratch.data, x->scratch.len};
 			}
 		}
-		kept = ws_strtab_put(&x->names, path.ptr, path.len);
+		const struct ws_strtab_entry *kept = ws_strtab_put(&x->names, path.ptr, path.len);
 		h.scope = (struct ws_bytes){kept->bytes, kept->len};
 		ws_import_op(x->out, &op, &h.text);
 	} else if (h.correlation) {
 		return;
 	} else if (ws_bytes_begin(e->name, "$") && e->name.len > 1) {
-		const char *text, *end, *space, *colon;
-
 		h.kind = HOST_PYTHON;
 		/* "$file.py:12 function" becomes "file.py(12): function", as PyTorch has it. */
-		text = (const char *)e->name.ptr + 1;
-		end = (const char *)e->name.ptr + e->name.len;
-		space = memchr(text, ' ', e->name.len - 1);
-		colon = space ? ws_last_byte(text, ':', (size_t)(space - text)) : NULL;
+		const char *text = (const char *)e->name.ptr + 1;
+		const char *end = (const char *)e->name.ptr + e->name.len;
+		const char *space = memchr(text, ' ', e->name.len - 1);
+		const char *colon = space ? ws_last_byte(text, ':', (size_t)(space - text)) : NULL;
 		x->scratch.len = 0;
 		if (colon) {
 			ws_buf_put(&x->scratch, text, (size_t)(colon - text));

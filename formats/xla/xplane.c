@@ -151,7 +151,6 @@ enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
 	for (size_t i = 0; i < space->n_planes; i++) {
 		struct plane p;
 		char room[32];
-		int64_t number;
 
 		open_plane(&p, space->planes[i]);
 		ws_xla_name_plane(&x, i, text_of(p.plane->name));
@@ -159,7 +158,7 @@ enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
 			const WsXla__Stat *stat = p.plane->stats[j];
 			const struct ws_bytes text = value_of(&p, stat, room);
 
-			number = 0;
+			int64_t number = 0;
 			ws_decimal(text.ptr, text.len, 0, &number);
 			ws_xla_plane_stat(&x, i, stat_name(&p, (uint64_t)stat->metadata_id), text,
 			                  number);

@@ -97,10 +97,9 @@ static inline double ws_normal_log(uint32_t n)
 	                         0.22174177059350544959, 0.19609086212363116506};
 	double m = (double)n, s;
 	uint64_t word;
-	int e;
 
 	memcpy(&word, &m, sizeof(word));
-	e = (int)(word >> 52) - 1023;
+	int e = (int)(word >> 52) - 1023;
 	word = (word & 0x000fffffffffffff) | 0x3ff0000000000000;
 	memcpy(&m, &word, sizeof(m));
 	if (m > 1.4142135623730951) {

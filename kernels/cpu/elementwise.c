@@ -90,7 +90,6 @@ static void map_run(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct map map = {.op = op, .e = ws_op_elementwise(op)};
 	bool flat = op->sub != WS_SUB_CAUSAL_MASK;
-	int64_t tile;
 
 	/* where no operand cares for rows, one long row has fewer partial tiles */
 	for (int i = 0; i < op->in_count; i++)
@@ -98,7 +97,7 @@ static void map_run(struct ws_cpu *cpu, const struct ws_op *op)
 		        map.e.spread[i] == WS_BROADCAST_SCALAR;
 	map.cols = flat ? op->out[0]->count : map.e.cols;
 	map.rows = op->out[0]->count / map.cols;
-	tile = ws_min64(map.cols, WS_TILE);
+	int64_t tile = ws_min64(map.cols, WS_TILE);
 	map.tiles_per_row = ws_div_up(map.cols, tile);
 	map.tiles = map.rows * map.tiles_per_row;
 	map.tiles_per_item = ws_div_up(WS_GRAIN, tile);

@@ -348,17 +348,14 @@ static void input_grad_item(const struct job *job, int64_t item, ws_real *tile)
 static void weight_grad_item(const struct job *job, int64_t item, ws_real *tile)
 {
 	struct area a = {.g = item / job->parts, .number = item % job->parts * job->part};
-	int64_t step;
 
 	a.numbers = ws_min64(job->part, job->patch - a.number);
-	step = ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a.numbers);
+	int64_t step = ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a.numbers);
 	for (a.n = 0; a.n < job->f->n; a.n++) {
 		for (a.pixel = 0; a.pixel < job->pixels; a.pixel += a.pixels) {
-			struct matrix x, dy;
-
 			a.pixels = ws_min64(step, job->pixels - a.pixel);
-			x = patches(job, &a, tile);
-			dy = outputs(job, &a);
+			struct matrix x = patches(job, &a, tile);
+			struct matrix dy = outputs(job, &a);
 			if (!job->direct)
 				walk_tile(job, &a, tile, false);
 			multiply(job->k, a.numbers, a.pixels, dy, job->nhwc, x, !job->nhwc,

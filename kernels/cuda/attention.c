@@ -288,17 +288,17 @@ enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const 
 
 	*plan = NULL;
 	if (op->kind == WS_OP_ATTENTION) {
-		cudnnBackendDescriptor_t s, max, e, sum, log, p;
-
-		s = mask(&f, scaled_scores(&f, operand(&f, Q, false), operand(&f, K, true)));
-		max = reduce(&f, CUDNN_REDUCE_TENSOR_MAX, s);
-		e = compute(&f, CUDNN_POINTWISE_EXP,
-		            compute(&f, CUDNN_POINTWISE_SUB, s, max, f.scores), NULL, f.scores);
-		sum = reduce(&f, CUDNN_REDUCE_TENSOR_ADD, e);
-		log = compute(&f, CUDNN_POINTWISE_LOG, sum, NULL, f.rows);
+		cudnnBackendDescriptor_t s =
+		        mask(&f, scaled_scores(&f, operand(&f, Q, false), operand(&f, K, true)));
+		cudnnBackendDescriptor_t max = reduce(&f, CUDNN_REDUCE_TENSOR_MAX, s);
+		cudnnBackendDescriptor_t e =
+		        compute(&f, CUDNN_POINTWISE_EXP,
+		                compute(&f, CUDNN_POINTWISE_SUB, s, max, f.scores), NULL, f.scores);
+		cudnnBackendDescriptor_t sum = reduce(&f, CUDNN_REDUCE_TENSOR_ADD, e);
+		cudnnBackendDescriptor_t log = compute(&f, CUDNN_POINTWISE_LOG, sum, NULL, f.rows);
 		compute_into(&f, CUDNN_POINTWISE_ADD, max, log, row_values(&f, LOG_SUM));
-		p = compute_into(&f, CUDNN_POINTWISE_DIV, e, sum,
-		                 virtual_tensor(&f, f.low, f.scores));
+		cudnnBackendDescriptor_t p = compute_into(&f, CUDNN_POINTWISE_DIV, e, sum,
+		                                          virtual_tensor(&f, f.low, f.scores));
 		product(&f, p, operand(&f, V, false), operand(&f, Y, false));
 	} else {
 		cudnnBackendDescriptor_t q = operand(&f, Q, false),

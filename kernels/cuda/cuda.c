@@ -365,11 +365,10 @@ static enum ws_status cuda_record_end(struct ws_backend *backend, void **recordi
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	cudaGraphExec_t executable = NULL;
 	cudaGraph_t graph = NULL;
-	enum ws_status status;
 
 	CUDA_TRY(cudaStreamEndCapture(cuda->stream, &graph), err);
-	status = cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
-	                    err);
+	enum ws_status status = cuda_check(cudaGraphInstantiate(&executable, graph, 0),
+	                                   "cudaGraphInstantiate", err);
 	cudaGraphDestroy(graph);
 	*recording = executable;
 	return status;
@@ -517,12 +516,11 @@ enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
                                     struct ws_backend **backend, struct ws_err *err)
 {
 	struct ws_cuda *cuda = ws_xarray(1, sizeof(*cuda));
-	enum ws_status status;
 
 	cuda->base.ops = &cuda_ops;
 	cuda->base.records = options->records;
 	cuda->options = *options;
-	status = open_gpu(cuda, err);
+	enum ws_status status = open_gpu(cuda, err);
 	if (status != WS_OK) {
 		cuda_close(&cuda->base);
 		return status;

@@ -155,11 +155,11 @@ static void add_plans(struct search *search, const cudnnBackendDescriptor_t *con
 static enum ws_status ask(struct search *search, cudnnBackendHeurMode_t mode, struct ws_err *err)
 {
 	cudnnBackendDescriptor_t heuristic = NULL, configs[PROPOSALS] = {0};
-	enum ws_status status;
 	int64_t count = 0;
 	struct ws_dnn_setter s;
 
-	status = ws_dnn_create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristic, &s, err);
+	enum ws_status status =
+	        ws_dnn_create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristic, &s, err);
 	for (int i = 0; i < PROPOSALS && status == WS_OK; i++)
 		status = ws_cudnn_check(cudnnBackendCreateDescriptor(
 		                                CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &configs[i]),
@@ -219,7 +219,6 @@ enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, i
                           const int64_t *ids, void *const *data, struct ws_err *err)
 {
 	cudnnBackendDescriptor_t pack = NULL;
-	enum ws_status status;
 	struct ws_dnn_setter s;
 
 	WS_FORWARD(ws_dnn_create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack, &s, err));
@@ -227,7 +226,7 @@ enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, i
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, data);
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
 	           &cuda->dnn_workspace);
-	status = ws_dnn_finalize(&s, "cuDNN variant pack", err);
+	enum ws_status status = ws_dnn_finalize(&s, "cuDNN variant pack", err);
 	WS_THEN(status, ws_cudnn_check(cudnnBackendExecute(cuda->dnn, plan, pack),
 	                               "cudnnBackendExecute", err));
 	ws_dnn_destroy(&pack);
@@ -338,10 +337,8 @@ enum ws_status ws_cuda_conv_operation_open(const struct ws_op *op,
                                            struct ws_cuda_conv_operation *operation,
                                            struct ws_err *err)
 {
-	enum ws_status status;
-
 	memset(operation, 0, sizeof(*operation));
-	status = make_operation(op, operation, err);
+	enum ws_status status = make_operation(op, operation, err);
 	if (status != WS_OK)
 		ws_cuda_conv_operation_close(operation);
 	return status;

@@ -149,15 +149,13 @@ static enum ws_status choose(struct trial *trial, struct ws_cuda_lt *lt, bool *f
 	float best_ms, ms;
 	int count = 0, best = -1;
 	const struct ws_op *op;
-	const struct ws_gemm *g;
-	cublasOperation_t op_a, op_b;
 	enum ws_dtype in;
 
 	WS_FORWARD(ws_cuda_time(trial->cuda, run_trial, trial, &best_ms, err)); /* cuBLAS's own */
 	op = trial->op;
-	g = &op->u.gemm;
-	op_a = operation(g->trans_b);
-	op_b = operation(g->trans_a);
+	const struct ws_gemm *g = &op->u.gemm;
+	cublasOperation_t op_a = operation(g->trans_b);
+	cublasOperation_t op_b = operation(g->trans_a);
 	in = op->in[0]->dtype;
 	WS_CUBLAS_TRY(cublasLtMatmulDescCreate(&lt->desc, compute_type(op), CUDA_R_32F), err);
 	WS_CUBLAS_TRY(cublasLtMatmulDescSetAttribute(lt->desc, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
@@ -173,10 +171,10 @@ static enum ws_status choose(struct trial *trial, struct ws_cuda_lt *lt, bool *f
 	/* parts of a split sum are added in fp32, never in the 16 bits of the result */
 	uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference = NULL;
-	cublasStatus_t asked;
 
 	WS_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), err);
-	asked = cublasLtMatmulPreferenceSetAttribute(preference,
+	cublasStatus_t asked =
+	        cublasLtMatmulPreferenceSetAttribute(preference,
 	                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 	                                             &workspace_bytes, sizeof(workspace_bytes));
 	if (asked == CUBLAS_STATUS_SUCCESS)

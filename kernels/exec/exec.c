@@ -78,7 +78,6 @@ static void give(struct walk *w, const struct ws_tensor *t)
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
 	struct walk w = {.graph = graph};
-	bool in_setup;
 
 	w.alive = ws_xarray((size_t)graph->tensor_count, sizeof(struct ws_tensor *));
 	w.is_alive = ws_xarray((size_t)graph->tensor_count, sizeof(*w.is_alive));
@@ -100,10 +99,8 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 	if (w.now_bytes > w.plan.peak_bytes)
 		w.plan.peak_bytes = w.now_bytes;
 	/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
-	in_setup = true;
+	bool in_setup = true;
 	for (int k = 0; k < w.graph->op_count; k++) {
-		const struct ws_op *op;
-
 		if (in_setup && w.graph->ops[k]->payload.phase != WSNVTX_PHASE_setup) {
 			/* As ws_exec_step_begin() does: what set-up leaves behind goes before the
 			 * first step. */
@@ -112,7 +109,7 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 					give(&w, w.graph->tensors[i]);
 			in_setup = false;
 		}
-		op = w.graph->ops[k];
+		const struct ws_op *op = w.graph->ops[k];
 		for (int j = 0; j < op->in_count; j++)
 			if (!w.is_alive[op->in[j]->id])
 				w.plan.unwritten = op->in[j];
@@ -155,12 +152,11 @@ enum ws_status ws_backend_open(const struct ws_backend_options *options, struct 
 {
 	bool automatic = !strcmp(options->device, "auto"), cpu = !strcmp(options->device, "cpu");
 	struct ws_err reason = {.text = "as asked"};
-	enum ws_status status;
 
 	WS_FAIL_IF(!automatic && !cpu && strcmp(options->device, "cuda"), err, USAGE,
 	           "--device %s: it is auto, cuda or cpu", options->device);
 	if (!cpu) {
-		status = ws_backend_cuda_open(options, backend, &reason);
+		enum ws_status status = ws_backend_cuda_open(options, backend, &reason);
 		if (status == WS_OK) {
 			snprintf(why, why_size, "device cuda (%s; %s): %s", (*backend)->device,
 			         (*backend)->libraries, automatic ? "a GPU answers" : "as asked");
@@ -197,7 +193,6 @@ double ws_first_value(const struct ws_first_values *values, int64_t i)
 {
 	const struct ws_tensor *t = values->t;
 	const struct ws_rng *rng;
-	uint64_t number;
 
 	if (t->init.kind == WS_INIT_ROPE_TABLE) {
 		int64_t pairs = t->shape.dim[2], time = i / pairs % t->shape.dim[1],
@@ -215,7 +210,7 @@ double ws_first_value(const struct ws_first_values *values, int64_t i)
 		i = (k * channels + rest % channels) * window + rest / channels;
 	}
 	rng = &values->rng[i / values->part_count];
-	number = (uint64_t)(i % values->part_count);
+	uint64_t number = (uint64_t)(i % values->part_count);
 	switch (t->init.kind) {
 	case WS_INIT_TRUNC_NORMAL:
 		return t->init.value * ws_rng_normal(rng, number, WS_INIT_CUT);
@@ -280,12 +275,11 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
                               struct ws_exec **exec, struct ws_err *err)
 {
 	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
-	struct ws_memory_plan memory;
 	void *block;
 
 	WS_FORWARD(ws_graph_check(graph, err));
 	WS_FAIL_IF(backend->allocated_bytes, err, BUG, "a backend serves one session at a time");
-	memory = ws_memory_plan(graph);
+	struct ws_memory_plan memory = ws_memory_plan(graph);
 	WS_FAIL_IF(memory.unwritten, err, BUG, "tensor %s is read before it is written",
 	           memory.unwritten->name);
 	plan.block_bytes = memory.block_bytes;
@@ -413,7 +407,6 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 {
 	for (int i = first; i < end; i++) {
 		const struct ws_op *op = exec->graph->ops[i];
-		enum ws_status status;
 
 		for (int j = op->in_count; j < ws_op_touched(op); j++)
 			if (ws_op_touches(op, j))
@@ -422,7 +415,7 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 			enter_scope(exec, op->scope);
 			wsnvtx_push_op(op->message, &op->payload);
 		}
-		status = exec->backend->ops->run(exec->backend, op, err);
+		enum ws_status status = exec->backend->ops->run(exec->backend, op, err);
 		if (!records)
 			wsnvtx_pop();
 		WS_FORWARD(status);
@@ -440,13 +433,13 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
                              struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = exec->backend->ops;
-	enum ws_status status, ended;
 	void *recording = NULL;
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
-	status = run_ops(exec, segment->first, end, true, err);
+	enum ws_status status = run_ops(exec, segment->first, end, true, err);
 	/* recording ends in any case; the first error is reported */
-	ended = ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
+	enum ws_status ended =
+	        ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
 	if (status != WS_OK) {
 		if (ended == WS_OK)
@@ -465,7 +458,6 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 static enum ws_status run_segment(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
 	struct segment *segment = NULL;
-	enum ws_status status;
 
 	for (int i = 0; i < exec->segment_count && !segment; i++)
 		if (exec->segments[i].first == first)
@@ -479,7 +471,7 @@ static enum ws_status run_segment(struct ws_exec *exec, int first, int end, stru
 	if (!segment)
 		return run_ops(exec, first, end, false, err);
 	wsnvtx_push("record for replay");
-	status = record(exec, segment, end, err);
+	enum ws_status status = record(exec, segment, end, err);
 	wsnvtx_pop();
 	return status;
 }
@@ -538,10 +530,9 @@ enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const do
                              struct ws_err *err)
 {
 	void *encoded = ws_xmalloc(t->size_bytes);
-	enum ws_status status;
 
 	ws_dtype_encode(t->dtype, values, encoded, t->count);
-	status = ws_exec_upload(exec, t, encoded, err);
+	enum ws_status status = ws_exec_upload(exec, t, encoded, err);
 	free(encoded);
 	return status;
 }
@@ -550,10 +541,9 @@ enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, dou
                             struct ws_err *err)
 {
 	void *encoded = ws_xmalloc(t->size_bytes);
-	enum ws_status status;
 
-	status = exec->backend->ops->download(exec->backend, t->data, 0, encoded, t->size_bytes,
-	                                      err);
+	enum ws_status status = exec->backend->ops->download(exec->backend, t->data, 0, encoded,
+	                                                     t->size_bytes, err);
 	if (status == WS_OK)
 		ws_dtype_decode(t->dtype, encoded, values, t->count);
 	free(encoded);
@@ -564,14 +554,13 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err)
 {
-	enum ws_status status;
 	double *images;
 
 	if (exec->backend->ops->draw_images)
 		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
 	images = ws_xarray((size_t)t->count, sizeof(*images));
 	ws_data_images(batch, planes, images);
-	status = ws_exec_write(exec, t, images, err);
+	enum ws_status status = ws_exec_write(exec, t, images, err);
 	free(images);
 	return status;
 }
@@ -590,13 +579,12 @@ void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_bat
                           struct ws_plane *planes, double *labels)
 {
 	for (int64_t n = 0; n < batch->n; n++) {
-		struct ws_rng rng;
 		char name[64];
 		int64_t class = 0;
 		double scale = 1;
 
 		snprintf(name, sizeof(name), "image %lld %lld", (long long)step, (long long)n);
-		rng = ws_rng_stream(seed, name);
+		struct ws_rng rng = ws_rng_stream(seed, name);
 		if (batch->classes == 1)
 			labels[n] = scale = LABEL_MAX * draw(&rng, 0);
 		else
@@ -605,11 +593,9 @@ void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_bat
 		for (int64_t c = 0; c < batch->c; c++) {
 			struct ws_plane *plane = &planes[n * batch->c + c];
 
-			struct ws_rng pattern;
-
 			snprintf(name, sizeof(name), "image class %lld channel %lld",
 			         (long long)class, (long long)c);
-			pattern = ws_rng_stream(seed, name);
+			struct ws_rng pattern = ws_rng_stream(seed, name);
 			*plane = (struct ws_plane){
 			        .level = draw(&pattern, 0),
 			        .amplitude = 0.5 + 0.5 * ws_rng_uniform(&pattern, 1),
@@ -655,13 +641,11 @@ void ws_data_tokens(uint64_t seed, int64_t step, const struct ws_token_batch *ba
 	int64_t frequent = batch->vocab < FREQUENT_TOKENS ? batch->vocab : FREQUENT_TOKENS;
 
 	for (int64_t b = 0; b < batch->n; b++) {
-		struct ws_rng rng;
 		char name[64];
-		int64_t token;
 
 		snprintf(name, sizeof(name), "tokens %lld %lld", (long long)step, (long long)b);
-		rng = ws_rng_stream(seed, name);
-		token = (int64_t)(ws_rng_bits(&rng, 0) % (uint64_t)frequent);
+		struct ws_rng rng = ws_rng_stream(seed, name);
+		int64_t token = (int64_t)(ws_rng_bits(&rng, 0) % (uint64_t)frequent);
 		for (int64_t t = 0; t < batch->context; t++) {
 			x[b * batch->context + t] = (int32_t)token;
 

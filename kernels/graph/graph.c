@@ -15,11 +15,10 @@ void *ws_graph_alloc(struct ws_graph *graph, size_t size)
 
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
 {
-	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = ws_arena_vformat(&graph->arena, fmt, ap);
+	const char *text = ws_arena_vformat(&graph->arena, fmt, ap);
 	va_end(ap);
 	return text;
 }
@@ -105,11 +104,10 @@ void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase)
 
 void ws_graph_scope_push(struct ws_graph *graph, enum wsnvtx_op_kind kind, const char *fmt, ...)
 {
-	const char *name;
 	va_list ap;
 
 	va_start(ap, fmt);
-	name = ws_arena_vformat(&graph->arena, fmt, ap);
+	const char *name = ws_arena_vformat(&graph->arena, fmt, ap);
 	va_end(ap);
 	graph->scope = scope_new(graph, graph->scope, name);
 	graph->kind = kind;
@@ -201,10 +199,8 @@ struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
                                        const char *const *names, int parts, struct ws_shape shape,
                                        struct ws_init init)
 {
-	struct ws_tensor *t;
-
 	shape.dim[0] *= parts; /* of the model's own sizes: measured next */
-	t = ws_graph_param(graph, name, shape, init);
+	struct ws_tensor *t = ws_graph_param(graph, name, shape, init);
 	t->parts = parts;
 	memcpy(t->part, names, (size_t)parts * sizeof(*names));
 	return t;

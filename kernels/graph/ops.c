@@ -195,11 +195,11 @@ struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
 struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x)
 {
 	struct ws_op op = {.sub = sub, .in_count = 1};
-	struct ws_tensor *y;
 
 	op.in[0] = x = autocast(graph, sub, x);
-	y = ws_op_append(graph, &op, x->dtype,
-	                 sub == WS_SUB_COLSUM ? WS_SHAPE(ws_tensor_cols(x)) : with_cols(x, 1));
+	struct ws_tensor *y =
+	        ws_op_append(graph, &op, x->dtype,
+	                     sub == WS_SUB_COLSUM ? WS_SHAPE(ws_tensor_cols(x)) : with_cols(x, 1));
 	if (sub == WS_SUB_MAX)
 		y->requires_grad = false;
 	return y;
@@ -398,7 +398,6 @@ struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor
 	                  : act == WS_SUB_LEAKY_RELU ? WS_SUB_BIAS_LEAKY_RELU
 	                  : act == WS_SUB_TANH       ? WS_SUB_BIAS_TANH
 	                                             : WS_SUB_COUNT;
-	struct ws_tensor *y;
 
 	if (graph->err.status != WS_OK || !last || last->sub != WS_SUB_BIAS_ADD ||
 	    last->out[0] != x || sub == WS_SUB_COUNT)
@@ -412,7 +411,7 @@ struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor
 	graph->scope = last->scope;
 	graph->layer = last->payload.layer;
 	graph->kind = WSNVTX_OP_activation;
-	y = ws_op_append(graph, &op, x->dtype, x->shape);
+	struct ws_tensor *y = ws_op_append(graph, &op, x->dtype, x->shape);
 	graph->scope = scope;
 	graph->layer = layer;
 	graph->kind = kind;

@@ -263,10 +263,10 @@ NETWORK(ws_model_conv1d_resnet)
 	for (int64_t i = 0; i < o->layers; i++) {
 		const char *name = ws_graph_text(net->graph, "blocks.%lld", (long long)i);
 		struct ws_conv_shape shape = WS_CONV_SIGNAL(channels, o->kernel_width);
-		struct ws_image y;
 
 		shape.gain = o->residual ? 1 / (double)o->layers : 1;
-		y = ws_nn_conv(net, ws_graph_text(net->graph, "%s.conv", name), x, shape);
+		struct ws_image y =
+		        ws_nn_conv(net, ws_graph_text(net->graph, "%s.conv", name), x, shape);
 		y = ws_nn_activation(net, ws_graph_text(net->graph, "%s.act", name), y);
 		if (o->residual)
 			y = ws_nn_add(net, ws_graph_text(net->graph, "%s.residual", name), y, x);
@@ -353,18 +353,17 @@ static struct ws_tensor *transformer_block(struct build *b, struct ws_tensor *x,
 {
 	struct ws_graph *graph = b->graph;
 	int64_t d = b->size->width, f = b->size->ffn;
-	struct ws_linears w13;
-	struct ws_tensor *h, *w2;
 
 	graph->layer = layer;
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "layer %d", layer);
 
-	h = ws_nn_rmsnorm(graph, x, norm_weight(b, layer_name(b, "norm1")), "rmsnorm");
+	struct ws_tensor *h =
+	        ws_nn_rmsnorm(graph, x, norm_weight(b, layer_name(b, "norm1")), "rmsnorm");
 	x = ws_nn_residual(graph, x, attention(b, h));
 
 	h = ws_nn_rmsnorm(graph, x, norm_weight(b, layer_name(b, "norm2")), "rmsnorm");
-	w13 = layer_linears(b, "w13", (const char *const[]){"w1", "w3"}, 2, f, d);
-	w2 = linear_weight(b, layer_name(b, "w2"), d, f);
+	struct ws_linears w13 = layer_linears(b, "w13", (const char *const[]){"w1", "w3"}, 2, f, d);
+	struct ws_tensor *w2 = linear_weight(b, layer_name(b, "w2"), d, f);
 	x = ws_nn_residual(graph, x, ws_nn_swiglu(graph, h, &w13, w2));
 
 	ws_graph_scope_pop(graph);
@@ -546,10 +545,9 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 	double *targets = ws_xarray((size_t)(o.batch * o.classes), sizeof(*targets));
 	struct ws_plane *planes = ws_xarray((size_t)(batch.n * batch.c), sizeof(*planes));
 	double number = (double)(step % INT32_MAX); /* dropout is new with each step */
-	enum ws_status status;
 
 	ws_data_image_planes(o.seed, o.batches ? step % o.batches : step, &batch, planes, labels);
-	status = ws_exec_draw_images(exec, &batch, planes, io->input, err);
+	enum ws_status status = ws_exec_draw_images(exec, &batch, planes, io->input, err);
 	/* of the mean squared error: the label itself, or 1 for its class and 0 elsewhere */
 	for (int64_t i = 0; i < o.batch * o.classes; i++)
 		targets[i] = o.classes == 1 ? labels[i]

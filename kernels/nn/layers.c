@@ -167,10 +167,8 @@ struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x,
 
 struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b)
 {
-	struct ws_tensor *y;
-
 	ws_graph_scope_push(graph, WSNVTX_OP_elementwise, "residual");
-	y = BINARY(ADD, a, b);
+	struct ws_tensor *y = BINARY(ADD, a, b);
 	ws_graph_scope_pop(graph);
 	return y;
 }
@@ -297,16 +295,15 @@ struct ws_image ws_nn_conv(struct ws_image_net *net, const char *name, struct ws
 	};
 	int64_t window = f.r * f.s, c = f.c / f.groups;
 	struct ws_init init = weight_init(net->conv_weights, c * window, f.k * window);
-	struct ws_tensor *weight;
-	struct ws_image y;
 
 	if (!ws_conv_outputs(&f))
 		return too_small(net, name, f.r, f.s, f.h, f.w);
 	layer_begin(net, WSNVTX_OP_other, name);
 	init.value *= shape.gain ? shape.gain : 1;
-	weight = param(net, name, "weight", ws_image_shape(f.layout, f.k, c, f.r, f.s), init);
+	struct ws_tensor *weight =
+	        param(net, name, "weight", ws_image_shape(f.layout, f.k, c, f.r, f.s), init);
 	weight->channels_last = f.layout == WS_LAYOUT_NHWC;
-	y = (struct ws_image){NULL, f.n, f.k, f.p, f.q};
+	struct ws_image y = {NULL, f.n, f.k, f.p, f.q};
 	y.data = ws_op_conv(net->graph, x.data, weight, f);
 	if (shape.bias)
 		y.data = ws_op_bias(net->graph, y.data,
@@ -334,14 +331,13 @@ static struct ws_tensor *norm_numbers(struct ws_image_net *net, enum ws_role rol
 struct ws_image ws_nn_batch_norm(struct ws_image_net *net, const char *name, struct ws_image x)
 {
 	struct ws_norm norm = {.eps = BATCH_NORM_EPS, .momentum = BATCH_NORM_MOMENTUM};
-	struct ws_tensor *gamma, *beta, *mean, *var;
 
 	norm.ch = channels_of(net, &x);
 	layer_begin(net, WSNVTX_OP_norm, name);
-	gamma = norm_numbers(net, WS_ROLE_PARAM, name, "weight", x.c, 1);
-	beta = norm_numbers(net, WS_ROLE_PARAM, name, "bias", x.c, 0);
-	mean = norm_numbers(net, WS_ROLE_STATE, name, "running_mean", x.c, 0);
-	var = norm_numbers(net, WS_ROLE_STATE, name, "running_var", x.c, 1);
+	struct ws_tensor *gamma = norm_numbers(net, WS_ROLE_PARAM, name, "weight", x.c, 1);
+	struct ws_tensor *beta = norm_numbers(net, WS_ROLE_PARAM, name, "bias", x.c, 0);
+	struct ws_tensor *mean = norm_numbers(net, WS_ROLE_STATE, name, "running_mean", x.c, 0);
+	struct ws_tensor *var = norm_numbers(net, WS_ROLE_STATE, name, "running_var", x.c, 1);
 	x.data = ws_op_batch_norm(net->graph, x.data, gamma, beta, mean, var, norm);
 	layer_end(net);
 	return x;
@@ -396,12 +392,11 @@ struct ws_image ws_nn_max_pool(struct ws_image_net *net, const char *name, struc
 	                           .s = size,
 	                           .stride = stride,
 	                           .pad = pad};
-	struct ws_image y;
 
 	if (!ws_window_outputs(&window))
 		return too_small(net, name, size, size, x.h, x.w);
 	layer_begin(net, WSNVTX_OP_pool, name);
-	y = (struct ws_image){NULL, x.n, x.c, window.p, window.q};
+	struct ws_image y = {NULL, x.n, x.c, window.p, window.q};
 	y.data = ws_op_max_pool(net->graph, x.data, window);
 	layer_end(net);
 	return y;
@@ -492,18 +487,21 @@ struct ws_image ws_nn_dense_plain(struct ws_image_net *net, const char *name, st
 struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, struct ws_image x)
 {
 	struct ws_graph *graph = net->graph;
-	struct ws_tensor *centred, *inverse, *weight, *bias, *y;
 	enum ws_dtype dtype = x.data->dtype;
 
 	layer_begin(net, WSNVTX_OP_norm, name);
-	weight = param(net, name, "weight", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 1});
-	bias = param(net, name, "bias", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 0});
-	y = ws_op_cast(graph, x.data, ws_dtype_exact(dtype));
-	centred = ws_op_binary(graph, WS_SUB_SUB, y, ws_op_reduce(graph, WS_SUB_MEAN, y));
+	struct ws_tensor *weight =
+	        param(net, name, "weight", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 1});
+	struct ws_tensor *bias =
+	        param(net, name, "bias", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 0});
+	struct ws_tensor *y = ws_op_cast(graph, x.data, ws_dtype_exact(dtype));
+	struct ws_tensor *centred =
+	        ws_op_binary(graph, WS_SUB_SUB, y, ws_op_reduce(graph, WS_SUB_MEAN, y));
 	y = ws_op_unary(graph, WS_SUB_SQUARE, centred, 0);
 	y = ws_op_reduce(graph, WS_SUB_MEAN, y);
-	inverse = ws_op_unary(graph, WS_SUB_RSQRT,
-	                      ws_op_unary(graph, WS_SUB_ADD_CONST, y, LAYER_NORM_EPS), 0);
+	struct ws_tensor *inverse =
+	        ws_op_unary(graph, WS_SUB_RSQRT,
+	                    ws_op_unary(graph, WS_SUB_ADD_CONST, y, LAYER_NORM_EPS), 0);
 	y = ws_op_binary(graph, WS_SUB_MUL, centred, inverse);
 	y = ws_op_binary(graph, WS_SUB_ADD, ws_op_binary(graph, WS_SUB_MUL, y, weight), bias);
 	/* autocast leaves it in fp32; a model in 16 bits gets back what it gave */

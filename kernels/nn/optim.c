@@ -24,8 +24,6 @@ struct ws_loss_scale ws_loss_scale_resolve(const struct ws_precision *precision,
 struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale scaling,
                                    struct ws_tensor *loss, struct ws_scaler *scaler)
 {
-	struct ws_tensor *scaled;
-
 	memset(scaler, 0, sizeof(*scaler));
 	if (!loss || scaling.kind == WS_LOSS_SCALE_NONE)
 		return loss;
@@ -43,7 +41,7 @@ struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale 
 		scaler->tracker->init = (struct ws_init){WS_INIT_FILL, 0};
 	}
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "grad scaler");
-	scaled = ws_op_binary(graph, WS_SUB_MUL, loss, scaler->scale);
+	struct ws_tensor *scaled = ws_op_binary(graph, WS_SUB_MUL, loss, scaler->scale);
 	ws_graph_scope_pop(graph);
 	return scaled;
 }
@@ -301,7 +299,6 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	struct ws_optim optim = {0};
 	struct update *list = ws_graph_alloc(graph, (size_t)graph->tensor_count * sizeof(*list));
 	int tensors = graph->tensor_count;
-	enum ws_optimizer_impl impl;
 	int count = 0;
 
 	/* All parameters with a gradient; those of 16 bits with their fp32 masters, in a mode that
@@ -350,17 +347,17 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	/* the norm of all gradients; they are scaled down if it is too large */
 	if (optimizer->clip_norm != 0 && count) {
 		struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
-		struct ws_tensor *factor;
 
 		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
 		for (int i = 0; i < count; i++)
 			rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
-		factor = ws_op_clip_norm(graph, rows, count, optimizer->clip_norm);
+		struct ws_tensor *factor =
+		        ws_op_clip_norm(graph, rows, count, optimizer->clip_norm);
 		ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
 		             (struct ws_update_factors){0}, "scale of all gradients");
 		ws_graph_scope_pop(graph);
 	}
-	impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
+	enum ws_optimizer_impl impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
 	if (impl == WS_OPTIMIZER_IMPL_FOREACH && optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
 		ws_graph_fail(graph, WS_USAGE,
 		              "adamw-cs336 is a loop over the parameters: loop or fused, "

@@ -252,7 +252,6 @@ static void wsnvtx_do_attach(void)
 {
 	const char *path = getenv(WSN_ENV_INJECTION);
 	void *library = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
-	wsn_fn_DomainCreateA create;
 
 	if (!library)
 		return;
@@ -264,7 +263,8 @@ static void wsnvtx_do_attach(void)
 		return;
 	}
 	wsnvtx_do_attach_payload(library);
-	create = (wsn_fn_DomainCreateA)wsnvtx_client.core2[WSN_CBID_DomainCreateA];
+	wsn_fn_DomainCreateA create =
+	        (wsn_fn_DomainCreateA)wsnvtx_client.core2[WSN_CBID_DomainCreateA];
 	if (create) {
 		wsnvtx_client.domain = create(WSNVTX_DOMAIN);
 		wsnvtx_client.cpu_domain = create(WSNVTX_CPU_DOMAIN);
@@ -324,11 +324,9 @@ WSNVTX_ONCE void wsnvtx_push(const char *message)
 
 WSNVTX_ONCE void wsnvtx_push_index(const char *message, uint64_t index)
 {
-	struct wsn_event event;
-
 	if (!wsnvtx_attached())
 		return;
-	event = wsnvtx_do_event_of(message);
+	struct wsn_event event = wsnvtx_do_event_of(message);
 	event.payload_type = WSN_PAYLOAD_UINT64;
 	event.payload.ull = index;
 	WSNVTX_CALL(DomainRangePushEx, (wsnvtx_client.domain, &event));
@@ -349,25 +347,23 @@ WSNVTX_ONCE void wsnvtx_pop(void)
 
 WSNVTX_ONCE void wsnvtx_workload(const char *key, const char *value)
 {
-	struct wsn_event event;
 	char text[1024];
 
 	if (!wsnvtx_attached())
 		return;
 	snprintf(text, sizeof(text), "workload.%s=%s", key, value);
-	event = wsnvtx_do_event_of(text);
+	struct wsn_event event = wsnvtx_do_event_of(text);
 	WSNVTX_CALL(DomainMarkEx, (wsnvtx_client.domain, &event));
 }
 
 static void wsnvtx_do_counter(const char *name, int payload_type, int64_t whole, double real)
 {
-	struct wsn_event event;
 	char text[256];
 
 	if (!wsnvtx_attached())
 		return;
 	snprintf(text, sizeof(text), "counter.%s", name);
-	event = wsnvtx_do_event_of(text);
+	struct wsn_event event = wsnvtx_do_event_of(text);
 	event.payload_type = payload_type;
 	if (payload_type == WSN_PAYLOAD_DOUBLE)
 		event.payload.d = real;

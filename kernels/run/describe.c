@@ -42,14 +42,13 @@ enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, str
 {
 	struct ws_cost phase[PHASES];
 	const struct ws_graph *graph;
-	struct ws_memory_plan memory;
 	int parameter_tensors = 0;
 	struct ws_step *step;
 	char kernel[128];
 
 	WS_FORWARD(ws_step_build(options, &step, err));
 	graph = step->graph;
-	memory = ws_memory_plan(graph);
+	struct ws_memory_plan memory = ws_memory_plan(graph);
 	for (size_t i = 0; i < PHASES; i++)
 		phase[i] = ws_cost_phase(graph, (enum wsnvtx_phase)i);
 	for (int i = 0; i < graph->tensor_count; i++)

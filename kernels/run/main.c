@@ -44,7 +44,6 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 	struct ws_pool *pool = NULL;
 	struct ws_backend *backend = NULL;
 	char why[640];
-	enum ws_status status;
 
 	if (c->dump_loss) {
 		c->run.report = dump_loss;
@@ -59,7 +58,7 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 		        ": --dtype fp16 holds no 1e-8: --epsilon is %g unless it is given\n",
 		        c->run.step.optimizer.eps);
 	c->run.not_finite = warn_not_finite;
-	status = ws_pool_create((int)c->threads, &pool, err);
+	enum ws_status status = ws_pool_create((int)c->threads, &pool, err);
 	WS_THEN(status, ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err));
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);

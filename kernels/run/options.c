@@ -81,9 +81,6 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	static const char fixed[] = "static:";
 	struct ws_step_options *step = &c->run.step;
 	struct ws_loss_scale *scale = &step->loss_scale;
-	const char *text;
-	bool looks;
-	struct ws_optimizer *o;
 
 	*c = (struct ws_step_command){
 	        .run = {.warmup = 5,
@@ -146,7 +143,7 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 			                  err);
 	}
 	/* The optimizer's own defaults, and what was given instead. */
-	o = &c->run.step.optimizer;
+	struct ws_optimizer *o = &c->run.step.optimizer;
 	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);
 	o->impl = (enum ws_optimizer_impl)c->optimizer_impl;
 	o->clip_norm = c->clip_norm;
@@ -164,7 +161,7 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 		o->eps = FP16_EPSILON;
 	else if (c->given[WS_STEP_OPTION_EPSILON])
 		o->eps = c->epsilon;
-	text = c->loss_scale;
+	const char *text = c->loss_scale;
 	if (text) {
 		scale->kind = !strcmp(text, "none")      ? WS_LOSS_SCALE_NONE
 		              : !strcmp(text, "dynamic") ? WS_LOSS_SCALE_DYNAMIC
@@ -188,7 +185,7 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 			scale->kind = WS_LOSS_SCALE_NONE;
 		}
 	}
-	looks = c->describe || c->print_dtypes;
+	bool looks = c->describe || c->print_dtypes;
 	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
 	           "--describe and --print-dtypes: one at a time");
 	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,

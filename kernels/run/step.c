@@ -36,7 +36,6 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 {
 	struct ws_step_options *o = &step->options;
 	bool with_loss = o->phase != WS_STEP_FORWARD;
-	struct ws_tensor *scaled;
 
 	step->graph = ws_graph_create(o->precision);
 	step->graph->fusion = o->fusion;
@@ -55,8 +54,9 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 		WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context,
 		                                with_loss, &step->io, err));
 	}
-	scaled = ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
-	                          step->io.loss, &step->scaler);
+	struct ws_tensor *scaled =
+	        ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
+	                         step->io.loss, &step->scaler);
 	step->scale = step->scaler.first;
 	WS_FORWARD(ws_graph_check(step->graph, err));
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
@@ -102,11 +102,10 @@ static enum ws_status make_step(const struct ws_step_options *options, struct ws
                                 struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
 {
 	struct ws_step *s = ws_xarray(1, sizeof(*s));
-	enum ws_status status;
 
 	s->options = *options;
 	s->backend = backend;
-	status = backend ? open_session(s, pool, err) : build_graph(s, err);
+	enum ws_status status = backend ? open_session(s, pool, err) : build_graph(s, err);
 	if (status == WS_OK)
 		*step = s;
 	else
@@ -123,10 +122,8 @@ enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_st
 enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
                             struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
 {
-	enum ws_status status;
-
 	wsnvtx_push("setup");
-	status = make_step(options, backend, pool, step, err);
+	enum ws_status status = make_step(options, backend, pool, step, err);
 	wsnvtx_pop();
 	return status;
 }
@@ -173,11 +170,10 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 	}
 	if (phase >= WS_STEP_FULL) {
 		/* The optimizer phase; what became of the scale is followed here. */
-		bool skipped;
 
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
 		if (step->scaler.dynamic) {
-			skipped = ws_exec_skipped(step->exec) > 0;
+			bool skipped = ws_exec_skipped(step->exec) > 0;
 			step->skipped += skipped;
 			ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
 			wsnvtx_counter_real("loss_scale", step->scale);
@@ -191,10 +187,8 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
                            struct ws_err *err)
 {
-	enum ws_status status;
-
 	wsnvtx_push_index(range, number);
-	status = run_phases(step, err);
+	enum ws_status status = run_phases(step, err);
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	step->done++;
@@ -244,7 +238,6 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 	struct ws_step *step = NULL;
 	struct ws_err own = {0};
 	char result[sizeof(own.text) + 32] = "ok";
-	enum ws_status status;
 	const struct ws_step_options *o = &options->step;
 	const struct ws_optimizer *optimizer = &o->optimizer;
 	struct ws_loss_scale scale = ws_loss_scale_resolve(o->precision, o->loss_scale);
@@ -291,7 +284,7 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 		ws_workload_number("images_per_step", o->batch);
 	else
 		ws_workload_number("tokens_per_step", o->batch * o->context);
-	status = ws_step_open(&options->step, backend, pool, &step, &own);
+	enum ws_status status = ws_step_open(&options->step, backend, pool, &step, &own);
 	if (status == WS_OK) {
 		ws_workload_number("parameters", ws_graph_param_count(step->graph));
 		status = run_steps(options, step, &own);

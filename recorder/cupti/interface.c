@@ -162,7 +162,6 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 {
 	void *lib = find_library();
 	ws_cupti_fn_GetVersion get_version;
-	const char *missing;
 	uint32_t version = 0;
 
 	if (!lib)
@@ -181,7 +180,7 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_FLAWED);
 	if (version < WS_CUPTI_VERSION_12_0)
 		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, *(void **)&get_version, "");
-	missing = look_up(lib);
+	const char *missing = look_up(lib);
 	if (missing)
 		return fail(gpu, WS_GPU_CUPTI_LACKS, *(void **)&get_version, missing);
 	return 0;
@@ -232,14 +231,13 @@ int ws_cupti_subscribe(struct ws_cupti_subscription *s)
 	        .other_name = s->other_tool,
 	        .other_size = s->other_size,
 	};
-	int result;
 
 	if (subscribe_scoped(s))
 		return WS_CUPTI_OK;
 	s->function = "cuptiSubscribe";
-	result = ws_cupti.Subscribe_v2
-	                 ? ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params)
-	                 : ws_cupti.Subscribe(&subscriber, s->callback, NULL);
+	int result = ws_cupti.Subscribe_v2
+	                     ? ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params)
+	                     : ws_cupti.Subscribe(&subscriber, s->callback, NULL);
 	if (result != WS_CUPTI_OK)
 		return result;
 	s->set_attributes();

@@ -57,7 +57,6 @@ static void post(_Atomic uint32_t *semaphore)
 static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 {
 	struct timespec until;
-	uint32_t n;
 
 	/* the kernel's own clock: the C library's can be replaced, as libfaketime does */
 	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
@@ -68,7 +67,7 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 		until.tv_nsec -= 1000000000;
 	}
 	for (;;) {
-		n = atomic_load(semaphore);
+		uint32_t n = atomic_load(semaphore);
 		while (n)
 			if (atomic_compare_exchange_weak(semaphore, &n, n - 1))
 				return 0;
@@ -87,19 +86,16 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 static void ws_cupti_flush(uint32_t flag)
 {
 	size_t dropped = 0;
-	int64_t begin_ns, ns;
-	int result;
 	struct ws_seg_gpu *gpu;
-	uint64_t longest;
 
 	if (!ws_cupti_is_ours() || atomic_load(&ws_cupti_is_final))
 		return;
-	begin_ns = ws_now_ns();
-	result = ws_cupti.ActivityFlushAll(flag);
+	int64_t begin_ns = ws_now_ns();
+	int result = ws_cupti.ActivityFlushAll(flag);
 	/* CUPTI records no flushes requested by a tool, so they are timed here. */
-	ns = ws_now_ns() - begin_ns;
+	int64_t ns = ws_now_ns() - begin_ns;
 	gpu = &ws_collector.seg->gpu;
-	longest = atomic_load(&gpu->flush_longest_ns);
+	uint64_t longest = atomic_load(&gpu->flush_longest_ns);
 	atomic_fetch_add(&gpu->flushes, 1);
 	atomic_fetch_add(&gpu->flush_ns, (uint64_t)ns);
 	while ((uint64_t)ns > longest &&
@@ -135,11 +131,9 @@ static void probe_begin(void)
  * our buffer may be incomplete. */
 static void probe_start(void)
 {
-	void *driver;
-
 	if (!ws_cupti_has_thread_buffers || ws_collector.seg->capture.api == WS_CAPTURE_NO_API)
 		return;
-	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (!driver)
 		return;
 	*(void **)&probe.call = dlsym(driver, WS_CUPTI_PROBE_CALL);
@@ -217,7 +211,6 @@ static void ws_cupti_look_at_clock(void)
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	uint32_t n = atomic_load(&gpu->nclocks);
 	int64_t before_ns = ws_now_ns(), apart_ns, at_ns, real_ns;
-	struct ws_seg_gpu_clock *last;
 
 	if (atomic_load(&ws_cupti_is_final) ||
 	    ws_clock_apart_at(ws_cupti_time, &apart_ns, &at_ns) ||
@@ -236,7 +229,7 @@ static void ws_cupti_look_at_clock(void)
 		atomic_store(&gpu->realtime_apart_ns, real_ns);
 	/* the reading was taken between before_ns and now, so a step of the clock may have happened
 	 * just before or just after */
-	last = n ? &gpu->clocks[n - 1] : NULL;
+	struct ws_seg_gpu_clock *last = n ? &gpu->clocks[n - 1] : NULL;
 	if (last && llabs(apart_ns - expected_apart(last, at_ns)) < WS_CLOCK_STEP_NS) {
 		atomic_store(&last->until_ns, before_ns);
 	} else if (n < WS_SEG_GPU_CLOCKS) {
@@ -349,7 +342,6 @@ static int ws_cupti_start_thread(void)
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
-	int error;
 
 	sigfillset(&all);
 	if (pthread_attr_init(&attr))
@@ -357,7 +349,7 @@ static int ws_cupti_start_thread(void)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	/* signals must be handled by the program's threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attr, flush_from_time_to_time, NULL);
+	int error = pthread_create(&thread, &attr, flush_from_time_to_time, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	atomic_store(&is_running, !error);
@@ -370,13 +362,11 @@ static int ws_cupti_start_thread(void)
  */
 static void ws_cupti_at_exit(void)
 {
-	int has_ended;
-
 	if (!ws_cupti_is_ours())
 		return;
 	atomic_store(&exiting, 1);
 	post(&wake);
-	has_ended = atomic_exchange(&is_running, 0) && !wait_ms(&ended, LEAVE_MS);
+	int has_ended = atomic_exchange(&is_running, 0) && !wait_ms(&ended, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
 	if (!has_ended) { /* the thread may be reading the clock */
@@ -504,12 +494,11 @@ static uint32_t name_string(uint64_t address)
 static void replace_name(uint8_t *record, size_t at)
 {
 	uint64_t value;
-	uint32_t string;
 
 	memcpy(&value, record + at, sizeof(value));
 	if (!value || value & WS_SLOT_TEXT_ID)
 		return;
-	string = name_string(value);
+	uint32_t string = name_string(value);
 	if (string == WS_DEF_NONE) /* counted as lost; the launcher shows the address instead */
 		return;
 	value = WS_SLOT_TEXT_ID | string;
@@ -1127,14 +1116,13 @@ void ws_cupti_start(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	static _Atomic int started;
-	uint32_t version;
 	char text[32];
 
 	if (atomic_exchange(&started, 1) || seg->capture.no_cupti || !seg->activity.count)
 		return;
 	if (start(seg))
 		return;
-	version = atomic_load(&seg->gpu.cupti_version);
+	uint32_t version = atomic_load(&seg->gpu.cupti_version);
 	if (version >= WS_CUPTI_VERSION_13_0)
 		snprintf(text, sizeof(text), "%u.%u.%u", version / 10000, version / 100 % 100,
 		         version % 100);

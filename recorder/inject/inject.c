@@ -149,14 +149,13 @@ static void attach(void)
 static bool attach_once(void)
 {
 	sigset_t before;
-	int on;
 
 	ws_lock(&attach_lock, &before);
 	if (!attach_tried) {
 		attach_tried = 1;
 		attach();
 	}
-	on = atomic_load(&ws_collector.is_recording);
+	int on = atomic_load(&ws_collector.is_recording);
 	ws_unlock(&attach_lock, &before);
 	return on ? 1 : ws_attach_off();
 }
@@ -324,12 +323,11 @@ static struct ws_event_text message_text(int32_t type, union wsn_message message
 
 static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
 {
-	struct ws_event_text name;
 	uint32_t tid = 0;
 
 	if (!ws_collector_on() || !attr || attr->size < sizeof(*attr))
 		return NULL;
-	name = message_text(attr->message_type, attr->message);
+	struct ws_event_text name = message_text(attr->message_type, attr->message);
 	if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_NATIVE)
 		tid = (uint32_t)attr->identifier.ull;
 	else if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_POSIX &&
@@ -626,15 +624,12 @@ WS_EXPORT void warpsheet_fact(const char *key, const char *value);
 int InitializeInjection(void)
 {
 	if (attach_once()) {
-		const char *value;
-		void *torch;
-
 		ws_cupti_start();
 		/* For a program that removed our LD_PRELOAD: the library is loaded by now, as the
 		 * CUDA driver loads it. */
-		value = getenv(WS_PYTORCH_ENV);
+		const char *value = getenv(WS_PYTORCH_ENV);
 		if (value && strcmp(value, "off")) {
-			torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+			void *torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
 			if (torch)
 				ws_pytorch_attach(torch);
 		}
@@ -727,10 +722,9 @@ __attribute__((constructor)) static void look_at_program(void)
 static open_fn find_next(void)
 {
 	open_fn found = atomic_load_explicit(&next_open, memory_order_relaxed);
-	void *symbol;
 
 	if (!found) {
-		symbol = dlsym(RTLD_NEXT, "dlopen");
+		void *symbol = dlsym(RTLD_NEXT, "dlopen");
 		memcpy(&found, &symbol, sizeof(found));
 		atomic_store_explicit(&next_open, found, memory_order_relaxed);
 	}

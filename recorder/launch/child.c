@@ -241,10 +241,9 @@ static bool has_inner_pid(const char *process, uint32_t pid)
 {
 	char path[64], line[512], *inner;
 	bool found = 0;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%.32s/status", process);
-	f = ws_xopened(fopen(path, "re"));
+	FILE *f = ws_xopened(fopen(path, "re"));
 	while (f && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "NSpid:", 6) != 0)
 			continue;

@@ -559,16 +559,15 @@ void ws_job_step(struct ws_job *job, struct ws_process *const *processes, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct ws_process *p = processes[i];
 		uint64_t steps;
-		double per_s;
 
 		if (!p->file.seg || p->is_gone || !ws_process_pid(p)) {
 			remove_rank(job, p);
 			continue;
 		}
 		steps = atomic_load(&p->file.seg->control.standby.steps);
-		per_s = p->job.at_ns ? (double)(steps - p->job.steps) * 1e9 /
-		                               (double)(now_ns - p->job.at_ns)
-		                     : 0;
+		double per_s = p->job.at_ns ? (double)(steps - p->job.steps) * 1e9 /
+		                                      (double)(now_ns - p->job.at_ns)
+		                            : 0;
 		/* of ranks that pause the last rate counts */
 		p->job.per_s = per_s > p->job.per_s / 2 ? per_s : p->job.per_s / 2;
 		p->job.steps = steps;
@@ -655,11 +654,9 @@ static void read_ranks(const char *dir, struct table *ranks)
 
 	*ranks = (struct table){0};
 	while (d && (entry = readdir(d))) {
-		char *path;
-
 		if (strncmp(entry->d_name, RANK_PREFIX, strlen(RANK_PREFIX)) != 0)
 			continue;
-		path = ws_xformat("%s/%s", dir, entry->d_name);
+		char *path = ws_xformat("%s/%s", dir, entry->d_name);
 		if (ws_text_read(path, text, sizeof(text)) && strstr(text, "\ncommand="))
 			read_rank(ranks, text);
 		free(path);
@@ -708,9 +705,8 @@ static enum ws_status choose_step(const struct table *ranks, const char *dir, bo
 	           "no rank runs in %s: start each with `warpsheet record --standby --job %s`", dir,
 	           dir);
 	WS_FAIL_IF(needs_all && *living < world, err, FINDING,
-	           "%zu of %" PRIu64
-	           " ranks are in %s: wait until all have begun, or see which are dead "
-	           "(`warpsheet ctl status --job %s`)",
+	           "%zu of %" PRIu64 " ranks are in %s: wait until all have begun, or see which "
+	           "are dead (`warpsheet ctl status --job %s`)",
 	           *living, world, dir, dir);
 	*step = top + (ahead ? ahead : 2 * NOTICE_S);
 	return WS_OK;
@@ -771,7 +767,7 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 	}
 	free_table(&ranks);
 	if (status == WS_OK)
-		printf("%zu rank%s: ", answers - missed, answers - missed == 1 ? "" : "s");
+		printf("%zu rank%s: ", answers - missed, WS_PLURAL(answers - missed));
 	if (status == WS_OK && c->is_now)
 		printf("recording %s now\n", is_start ? "begins" : "ends");
 	else if (status == WS_OK)
@@ -844,8 +840,7 @@ static int run(const struct ctl *c, const char *verb, const char *pid)
 	const bool is_status = !strcmp(verb, "status");
 	int code, fd;
 
-	if (c->segment_dir &&
-	    ws_segment_folder_open(c->segment_dir, &fd, &err) != WS_OK)
+	if (c->segment_dir && ws_segment_folder_open(c->segment_dir, &fd, &err) != WS_OK)
 		return failed(&err);
 	if (c->segment_dir)
 		close(fd);
@@ -885,8 +880,7 @@ int ws_ctl(int argc, char **argv)
 	               .max = WS_STANDBY_MAX_STEPS, .given = &c.has_steps),
 	        WS_OPT("now", 0, FLAG, NULL, &c.is_now,
 	               "start and stop: do not wait for a step. A step that this cuts is recorded "
-	               "in "
-	               "part"),
+	               "in part"),
 	        WS_OPT("job", 0, TEXT, "DIR", &c.job,
 	               "all ranks that were started with `record --standby --job DIR`: they record "
 	               "the same steps"),
@@ -924,8 +918,7 @@ int ws_ctl(int argc, char **argv)
 	     strcmp(argv[1], "dump"))) {
 		WS_FAIL(&err, USAGE,
 		        "give start, stop, status or dump, and a PID if several recordings run "
-		        "(see "
-		        "--help)");
+		        "(see --help)");
 		return failed(&err);
 	}
 	if (c.job && !strcmp(argv[1], "dump")) {

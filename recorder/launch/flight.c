@@ -70,7 +70,6 @@ static void dump(struct ws_process *p, const struct ws_trace_writer_opts *opts)
 	char path[PATH_MAX], copy[PATH_MAX];
 	const char *whole = p->final ? p->final : p->trace, *dot = strrchr(whole, '.');
 	const unsigned n = ++f->ncopies;
-	enum ws_status status;
 	struct ws_err err;
 	uint64_t size;
 
@@ -85,7 +84,7 @@ static void dump(struct ws_process *p, const struct ws_trace_writer_opts *opts)
 	snprintf(path, sizeof(path), "%.*s.%u%.32s", (int)(dot - whole), whole, n, dot);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
-	status = ws_flight_copy(p, n, opts, &size, &err);
+	enum ws_status status = ws_flight_copy(p, n, opts, &size, &err);
 	ws_flight_copy_name(p, n, copy);
 	if (status == WS_OK &&
 	    renameat(p->folder, ws_path_name(copy), p->folder, ws_path_name(path)))
@@ -151,12 +150,12 @@ enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
 	};
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_writer *w = NULL;
-	enum ws_status status;
 	char name[PATH_MAX], number[32];
 	int from = -1, to = -1;
 
 	ws_flight_copy_name(p, n, name);
-	status = ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &from, err);
+	enum ws_status status =
+	        ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &from, err);
 	WS_THEN(status, ws_trace_reader_open_file(&r, from, p->trace, err));
 	WS_THEN(status, ws_own_file_create(p->folder, ws_path_name(name), name, &to, err));
 	WS_THEN(status, ws_trace_writer_create(&w, to, name, opts, err));

@@ -47,14 +47,12 @@ int ws_cuda_use_of_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), result = 0;
 	struct stat st;
-	uint8_t *bytes;
-	size_t size;
 
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		size = (size_t)st.st_size;
-		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+		size_t size = (size_t)st.st_size;
+		uint8_t *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes != MAP_FAILED) {
 			result = uses_cuda(bytes, size < BEGIN_BYTES ? size : BEGIN_BYTES) ||
 			         (size > BEGIN_BYTES &&
@@ -72,10 +70,9 @@ int ws_cuda_use_of_process(uint32_t pid)
 {
 	char path[32], line[PATH_MAX + 128];
 	int found = 0;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned)pid);
-	f = ws_xopened(fopen(path, "re"));
+	FILE *f = ws_xopened(fopen(path, "re"));
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		const char *name = strrchr(line, '/');
 
@@ -204,13 +201,12 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *r,
 
 const char *ws_gpu_absence(char *out, size_t size)
 {
-	void *driver;
 	int (*init)(unsigned int) = NULL;
 	int result = 0;
 
 	/* our own process is not recorded */
 	unsetenv("CUDA_INJECTION64_PATH");
-	driver = ws_xdlopen("libcuda.so.1");
+	void *driver = ws_xdlopen("libcuda.so.1");
 	if (driver)
 		*(void **)&init = dlsym(driver, "cuInit");
 	if (init)
@@ -278,12 +274,10 @@ static struct {
  * left out. */
 static const char *nvml_absent(void)
 {
-	void *lib;
-
 	if (nvml.tried)
 		return nvml.absent;
 	nvml.tried = 1;
-	lib = ws_xdlopen("libnvidia-ml.so.1");
+	void *lib = ws_xdlopen("libnvidia-ml.so.1");
 	if (!lib)
 		return nvml.absent = "none: NVML (libnvidia-ml.so.1) is not here";
 #define X(name, parameters) *(void **)&nvml.name = dlsym(lib, #name);
@@ -313,7 +307,6 @@ static enum ws_status lock_clocks(struct ws_err *err)
 {
 	unsigned n = 0, mhz;
 	void *gpu;
-	int result;
 
 	WS_FAIL_IF(nvml_absent(), err, ENVIRONMENT, "--lock-clocks: %s",
 	           nvml_absent() + strlen("none: "));
@@ -330,12 +323,11 @@ static enum ws_status lock_clocks(struct ws_err *err)
 		           err, ENVIRONMENT,
 		           "--lock-clocks: GPU %u has no rated clock, or the driver cannot lock it",
 		           i);
-		result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
-		WS_FAIL_IF(
-		        result == NVML_NO_PERMISSION, err, ENVIRONMENT,
-		        "--lock-clocks: this user may not lock the clocks of GPU %u. Run as root, "
-		        "or have an administrator do it: nvidia-smi -lgc %u",
-		        i, mhz);
+		int result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
+		WS_FAIL_IF(result == NVML_NO_PERMISSION, err, ENVIRONMENT,
+		           "--lock-clocks: this user may not lock the clocks of GPU %u. Run as "
+		           "root, or have an administrator do it: nvidia-smi -lgc %u",
+		           i, mhz);
 		WS_FAIL_IF(result, err, ENVIRONMENT,
 		           "--lock-clocks: the driver does not lock the clocks of GPU %u (NVML "
 		           "error %d)",
@@ -347,10 +339,8 @@ static enum ws_status lock_clocks(struct ws_err *err)
 
 enum ws_status ws_gpu_lock_clocks(struct ws_err *err)
 {
-	enum ws_status status;
-
 	ws_out_of_memory_first(ws_gpu_unlock_clocks);
-	status = lock_clocks(err);
+	enum ws_status status = lock_clocks(err);
 	if (status != WS_OK)
 		ws_gpu_unlock_clocks();
 	return status;
@@ -591,10 +581,8 @@ void ws_gpu_samples_watch(const struct ws_gpu_address *gpus, size_t n, int64_t e
 
 size_t ws_gpu_samples_take(struct ws_gpu_sample *out, size_t most, uint64_t *late)
 {
-	size_t n;
-
 	pthread_mutex_lock(&sampler.lock);
-	n = sampler.nwaiting < most ? sampler.nwaiting : most;
+	size_t n = sampler.nwaiting < most ? sampler.nwaiting : most;
 	memcpy(out, sampler.waiting, n * sizeof(*out));
 	sampler.nwaiting -= n;
 	memmove(sampler.waiting, sampler.waiting + n, sampler.nwaiting * sizeof(*out));

@@ -23,11 +23,10 @@
 static bool find_beside(const char *name, char path[PATH_MAX])
 {
 	char self[PATH_MAX];
-	int len;
 
 	if (ws_program_path(self, sizeof(self)))
 		return false;
-	len = snprintf(path, PATH_MAX, "%s/%s", dirname(self), name);
+	int len = snprintf(path, PATH_MAX, "%s/%s", dirname(self), name);
 	return len > 0 && len < PATH_MAX;
 }
 
@@ -70,19 +69,16 @@ static void print_losses(const struct ws_record_result *r)
 static const char *short_path(const char *path)
 {
 	static char cwd[PATH_MAX];
-	size_t len;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		return path;
-	len = strlen(cwd);
+	size_t len = strlen(cwd);
 	return !strncmp(path, cwd, len) && path[len] == '/' ? path + len + 1 : path;
 }
 
 static void print_traces(const struct ws_record_command *cmd, const struct ws_record_result *r,
                          const char *rescued)
 {
-	uint64_t outside;
-
 	for (size_t i = 0; i < r->ntraces; i++) {
 		const struct ws_trace_result *t = &r->traces[i];
 		char process[32] = "", operations[48] = "";
@@ -98,7 +94,7 @@ static void print_traces(const struct ws_record_command *cmd, const struct ws_re
 		                 t->counts.marks, operations, rescued, t->file_size);
 	}
 	/* Not a loss: the user asked for it. */
-	outside = 0;
+	uint64_t outside = 0;
 	/* while the recording was silent most events were not even seen */
 	for (size_t j = 0; j < r->ntraces && !cmd->record.capture.standby; j++)
 		outside += r->traces[j].noutside;
@@ -119,7 +115,6 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 {
 	uint64_t gpu_kernels = 0, operations = 0;
 	bool saw_cuda = false;
-	unsigned masked;
 
 	if (r->term_signal)
 		ws_record_notice("the program was killed by signal %d (%s)", r->term_signal,
@@ -146,14 +141,13 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 		ws_record_notice("no GPU was recorded: %s", line);
 		memcpy(before, line, sizeof(before));
 	}
-	masked = 0;
+	unsigned masked = 0;
 	for (size_t i = 0; i < r->ntraces; i++)
 		masked += r->traces[i].masked;
 	if (masked)
-		ws_record_notice(
-		        "secrets in %u argument%s are masked in the trace; --no-args keeps all "
-		        "arguments out",
-		        masked, masked == 1 ? "" : "s");
+		ws_record_notice("secrets in %u argument%s are masked in the trace; --no-args "
+		                 "keeps all arguments out",
+		                 masked, WS_PLURAL(masked));
 	print_traces(cmd, r, "");
 
 	for (size_t i = 0; i < r->ntraces; i++) {
@@ -167,9 +161,8 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 	    r->ntraces && !saw_cuda)
 		ws_record_notice("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
 	if (cmd->record.capture.pytorch && !operations)
-		ws_record_notice(
-		        "--pytorch recorded no operation: no recorded process ran PyTorch, or a "
-		        "PyTorch that hides its functions");
+		ws_record_notice("--pytorch recorded no operation: no recorded process ran "
+		                 "PyTorch, or a PyTorch that hides its functions");
 	if (!cmd->require_gpu || gpu_kernels)
 		return r->exit_code;
 	ws_record_notice("no kernel of a GPU was recorded (--require-gpu)%s%s",
@@ -201,10 +194,9 @@ static int salvage(struct ws_record_command *cmd)
 		if (result.found == WS_SALVAGE_FINISHED)
 			ws_record_notice("the trace was finished; %s is removed", cmd->salvage);
 		else if (result.found == WS_SALVAGE_REPLACED)
-			ws_record_notice(
-			        "another recording has replaced the trace since, and is whole; %s "
-			        "is removed",
-			        cmd->salvage);
+			ws_record_notice("another recording has replaced the trace since, and is "
+			                 "whole; %s is removed",
+			                 cmd->salvage);
 		print_traces(cmd, &result, " rescued");
 	}
 	ws_record_result_release(&result);
@@ -237,12 +229,10 @@ static int record(struct ws_record_command *cmd)
 	if (!cmd->output) {
 		/* NAME.wtrace in this folder, as a pattern. */
 		char name[PATH_MAX];
-		bool is_long;
-		size_t len;
 
 		snprintf(name, sizeof(name), "%s", cmd->model ? cmd->model : cmd->program[0]);
-		is_long = ws_output_escape(basename(name), output, sizeof(output));
-		len = strlen(output);
+		bool is_long = ws_output_escape(basename(name), output, sizeof(output));
+		size_t len = strlen(output);
 		if (is_long || snprintf(output + len, sizeof(output) - len, ".wtrace") >=
 		                       (int)(sizeof(output) - len)) {
 			ws_record_notice("cannot find a name for the trace; give one with -o");
@@ -280,12 +270,11 @@ static int judge(const char *folder, bool is_shown, const char *file)
 	        *argv[] = {(char *)"warpsheet",          (char *)"referee", (char *)folder,
 	                   (char *)(file ? "-o" : NULL), (char *)file,      NULL};
 	int status = 0;
-	pid_t pid;
 
 	if (!find_beside("warpsheet", path))
 		return ws_status_exit_code(WS_ENVIRONMENT);
 	fflush(stdout);
-	pid = fork();
+	pid_t pid = fork();
 	if (pid == 0) {
 		if (!is_shown) {
 			const int null = open("/dev/null", O_WRONLY);
@@ -322,7 +311,6 @@ static int record_series(struct ws_record_command *cmd)
 	};
 	struct ws_grid grid = {0};
 	struct ws_err err;
-	enum ws_status status;
 	uint64_t seed = 1; /* a grid has the same order each time */
 	int stopped_by = 0;
 
@@ -351,8 +339,8 @@ static int record_series(struct ws_record_command *cmd)
 			seed = strtoull(cmd->rest[i + 1], NULL, 10);
 			break;
 		}
-	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, programs, cmd->ab ? 2 : 1,
-	                      cmd->repeat, seed, &err);
+	enum ws_status status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, programs,
+	                                     cmd->ab ? 2 : 1, cmd->repeat, seed, &err);
 	WS_THEN(status, ws_series_run(&grid, &opts, &stopped_by, &err));
 	ws_grid_free(&grid);
 	if (stopped_by)
@@ -390,7 +378,6 @@ static int print_model_help(struct ws_record_command *cmd, char **argv)
 static int run(struct ws_record_command *cmd, int argc, char **argv)
 {
 	char step_path[PATH_MAX];
-	int code;
 
 	if (cmd->help) {
 		printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
@@ -432,7 +419,7 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	}
 	if (!cmd->model)
 		return record(cmd);
-	code = step_command(cmd, step_path) ? ws_status_exit_code(WS_ENVIRONMENT) : record(cmd);
+	int code = step_command(cmd, step_path) ? ws_status_exit_code(WS_ENVIRONMENT) : record(cmd);
 	free(cmd->program);
 	return code;
 }
@@ -440,14 +427,12 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct ws_record_command cmd;
-	enum ws_status status;
 	struct ws_err err;
-	int code;
 
 	if (argc > 1 && !strcmp(argv[1], "ctl"))
 		return ws_ctl(argc - 1, argv + 1);
-	status = ws_record_command_parse(&cmd, argc, argv, &err);
-	code = status == WS_OK ? run(&cmd, argc, argv) : failed(status, &err);
+	enum ws_status status = ws_record_command_parse(&cmd, argc, argv, &err);
+	int code = status == WS_OK ? run(&cmd, argc, argv) : failed(status, &err);
 	ws_record_command_release(&cmd);
 	return code;
 }

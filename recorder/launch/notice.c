@@ -8,11 +8,10 @@
 
 void ws_record_notice(const char *fmt, ...)
 {
-	char *line;
 	va_list ap;
 
 	va_start(ap, fmt);
-	line = ws_xvformat(fmt, ap);
+	char *line = ws_xvformat(fmt, ap);
 	va_end(ap);
 	ws_defuse(line); /* names may contain control characters */
 	fprintf(stderr, "warpsheet-record: %s\n", line);

@@ -143,7 +143,6 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 {
 	struct given g = {.gpu_buffers = WS_SEG_SLOTS};
 	struct ws_opt table[MAX_OPTIONS];
-	size_t noptions;
 	struct ws_record_opts *r = &cmd->record;
 	const char *pytorch = getenv(WS_PYTORCH_ENV);
 	struct ws_seg_opts *segment;
@@ -160,7 +159,7 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	};
 	if (cmd->help)
 		return WS_OK;
-	noptions = make_table(cmd, &g, table);
+	size_t noptions = make_table(cmd, &g, table);
 	WS_FORWARD(take_all(cmd, table, noptions, argc, argv, err));
 	if (!cmd->record.segment_dir) {
 		const char *dir = secure_getenv(WS_SEG_DIR_ENV);

@@ -68,14 +68,13 @@ static enum ws_status begin_trace(struct ws_process *p, const char *program, cha
 {
 	struct ws_seg_header *seg = p->file.seg;
 	struct ws_trace_writer_opts opts = writer_opts(p);
-	enum ws_status status;
 	int fd;
 
 	opts.has_pieces = p->opts->keep_ns != 0;
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
 	WS_FORWARD(ws_own_file_create(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
-	status = ws_trace_writer_create(&p->writer, fd, p->trace, &opts, err);
+	enum ws_status status = ws_trace_writer_create(&p->writer, fd, p->trace, &opts, err);
 	close(fd);
 	if (status != WS_OK) {
 		ws_process_remove_trace(p);
@@ -98,10 +97,8 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
                                 struct ws_segment_file *file, int folder, const char *trace,
                                 const char *program, char *const *arguments, struct ws_err *err)
 {
-	enum ws_status status;
-
 	*out = make(opts, file, folder, trace);
-	status = begin_trace(*out, program, arguments, err);
+	enum ws_status status = begin_trace(*out, program, arguments, err);
 	if (status != WS_OK) {
 		if ((*out)->writer)
 			ws_process_remove_trace(*out);
@@ -115,13 +112,12 @@ static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found,
 {
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = writer_opts(p);
-	enum ws_status status;
 	struct ws_err cause;
 	int fd;
 
 	WS_FORWARD(ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
-	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
-	                                &cause);
+	enum ws_status status = ws_trace_writer_resume(&p->writer, fd, p->trace,
+	                                               ws_drain_file_size(seg), &opts, &cause);
 	/* A trace that cannot be continued needs nothing more if it is closed and complete. It may
 	 * also belong to a later recording with the same name, which replaced this one's. */
 	if (status == WS_CORRUPT || status == WS_USAGE) {
@@ -154,12 +150,11 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
                                  enum ws_salvage *found, struct ws_err *err)
 {
 	struct ws_process *p = make(opts, file, folder, trace);
-	enum ws_status status;
 
 	*out = NULL;
 	*found = WS_SALVAGE_UNFINISHED;
 	p->is_salvaged = 1;
-	status = resume_trace(p, found, err);
+	enum ws_status status = resume_trace(p, found, err);
 	/* the named trace may be the wrong one */
 	if (*found == WS_SALVAGE_REPLACED && opts->output)
 		*found = WS_SALVAGE_UNFINISHED;
@@ -354,11 +349,11 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	char unset[WS_OUTPUT_VARIABLE] = "";
 	const struct ws_strings env = ws_trace_path_environment(p->file.seg, environment);
 	const int lock = lock_folder(p->folder);
-	enum ws_status status;
 	struct ws_err err;
 
 	p->begun_ns = naming->begun_ns;
-	status = ws_trace_path_plain(p->file.seg, naming->pattern, pid, path, unset, &err);
+	enum ws_status status =
+	        ws_trace_path_plain(p->file.seg, naming->pattern, pid, path, unset, &err);
 	if (status == WS_OK && *unset)
 		ws_record_notice("process %u: the variable %s of -o is not set; its trace is %s",
 		                 (unsigned)pid, unset, ws_path_name(path));

@@ -309,7 +309,6 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *op
 	char utc[32] = "";
 	struct tm tm;
 	struct utsname u;
-	FILE *f;
 	char line[512];
 
 	if (gmtime_r(&seconds, &tm))
@@ -354,7 +353,7 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *op
 		ws_drain_add_meta(d, "host.kernel", "%s %s", u.sysname, u.release);
 		ws_drain_add_meta(d, "host.machine", "%s", u.machine);
 	}
-	f = ws_xopened(fopen("/proc/cpuinfo", "re"));
+	FILE *f = ws_xopened(fopen("/proc/cpuinfo", "re"));
 	while (f && fgets(line, sizeof(line), f)) {
 		char *colon = strstr(line, ": ");
 
@@ -397,16 +396,12 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged)
 {
-	struct ws_drain_real_time real;
-	int64_t raw_ns;
-	int64_t slew_ns;
-
 	if (!seg->capture.no_cupti)
 		ws_gpu_readings_add(d, "end", 0);
 	/* Adds the readings of the other clocks. */
-	real = ws_drain_real_time(d);
-	raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
-	slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
+	struct ws_drain_real_time real = ws_drain_real_time(d);
+	int64_t raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
+	int64_t slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
 	/* only after a second, and only in the same boot */
 	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
 		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",

@@ -194,7 +194,6 @@ static void finish(struct session *s, struct ws_process *p)
 	uint32_t pid = attached ? ws_process_pid(p) : s->started;
 	const bool is_child =
 	        pid && s->started && (attached ? ws_process_our_pid(p) : pid) == s->started;
-	enum ws_status status;
 	struct ws_err err;
 
 	if (!p->is_settled)
@@ -206,7 +205,7 @@ static void finish(struct session *s, struct ws_process *p)
 		end.how = WS_END_SIGNALED;
 		end.code = WTERMSIG(s->wait_status);
 	}
-	status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
+	enum ws_status status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
 	note(s, status, &err);
 	/* salvage can be repeated */
 	ws_process_close(p, p->is_salvaged && status != WS_OK);
@@ -224,9 +223,8 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 	        ws_strings_in(memcpy(text, file->seg->control.command, sizeof(text)),
 	                      sizeof(text)));
 	char path[PATH_MAX];
-	enum ws_status status;
 
-	status = ws_trace_path_part(file, s->pattern, pid, path, err);
+	enum ws_status status = ws_trace_path_part(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
 		status = ws_process_begin(out, s->opts, file, s->folder, path, command[0],
 		                          command[0] && !s->no_args ? command + 1 : NULL, err);
@@ -241,11 +239,10 @@ static enum ws_status resume_further(struct session *s, struct ws_segment_file *
                                      struct ws_process **out, struct ws_err *err)
 {
 	enum ws_salvage found;
-	enum ws_status status;
 	char path[PATH_MAX];
 
 	/* it can also be salvaged alone */
-	status = ws_segment_file_lock(file, err);
+	enum ws_status status = ws_segment_file_lock(file, err);
 	if (status == WS_OK && ws_drain_is_finished(file->seg))
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
 		                 file->path);
@@ -265,9 +262,6 @@ static void look_at(void *ctx, const char *path)
 	struct ws_process *p = NULL;
 	const char *at = strstr(path, WS_SEG_FURTHER);
 	unsigned long long number[3] = {0};
-	struct ws_proc maker;
-	uint32_t pid;
-	enum ws_status status;
 	struct ws_err err;
 	bool is_alive_yet;
 	char *end;
@@ -281,8 +275,8 @@ static void look_at(void *ctx, const char *path)
 			break;
 		at = end + 1;
 	}
-	pid = (uint32_t)number[0];
-	maker = (struct ws_proc){pid, number[1], number[2]};
+	uint32_t pid = (uint32_t)number[0];
+	struct ws_proc maker = {pid, number[1], number[2]};
 
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
@@ -300,7 +294,7 @@ static void look_at(void *ctx, const char *path)
 		is_alive_yet = ws_proc_alive(maker);
 	else /* a process of another PID namespace is taken to run as long as our child */
 		is_alive_yet = ws_host_pid_find(maker) || s->child;
-	status = ws_segment_file_open(&file, path, &err);
+	enum ws_status status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
 		if (status == WS_ENVIRONMENT) {
 			/* Ignored and not waited for, as its maker could make us wait for ever. */
@@ -360,7 +354,7 @@ static void find_further(struct session *s)
 		return;
 	s->foreign_told = s->foreign;
 	ws_record_notice("%u file%s beside the segment %s ignored: %s", s->foreign,
-	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
+	                 WS_PLURAL(s->foreign), s->foreign == 1 ? "is" : "are",
 	                 s->foreign_why.text);
 }
 
@@ -372,13 +366,12 @@ static bool any_lacks_segment(long pid, const char *segment, int depth)
 {
 	char path[PATH_MAX + 32], root[64];
 	struct stat st;
-	bool found;
 	FILE *children;
 
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
 	snprintf(root, sizeof(root), "/proc/%ld/root/.", pid);
 	/* The root is looked at last: a process that has ended lacks both. */
-	found = stat(path, &st) && errno == ENOENT && !stat(root, &st);
+	bool found = stat(path, &st) && errno == ENOENT && !stat(root, &st);
 
 	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
 	children = found || !depth ? NULL : ws_xopened(fopen(path, "re"));
@@ -403,13 +396,12 @@ static uint64_t pass(struct session *s, int *alive)
 	find_further(s);
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		struct ws_process *p = s->processes[i];
-		int has_ended;
 
 		if (p->is_gone)
 			continue;
 		/* checked before the pass, so that this pass reads everything from a process that
 		 * has ended */
-		has_ended = s->stop || !is_alive(s, p);
+		int has_ended = s->stop || !is_alive(s, p);
 		*alive |= !has_ended;
 		if (!p->is_settled && ws_process_pid(p))
 			resolve(s, p, ws_process_pid(p));
@@ -504,8 +496,6 @@ static void run_loop(struct session *s)
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n, from_kernel = 0;
 		uint64_t signals = read_signals(s, &from_kernel);
-		const char *segment;
-		int64_t now, for_ns;
 
 		if (s->opts->dumps_on_signal && signals & SIGNAL_BIT(SIGUSR2)) {
 			signals &= ~SIGNAL_BIT(SIGUSR2);
@@ -525,7 +515,7 @@ static void run_loop(struct session *s)
 			s->witness = 0;
 		}
 		/* Has a process loaded a CUDA library? */
-		now = ws_clock_ns(CLOCK_MONOTONIC);
+		int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 		if (!s->uses_cuda && !s->opts->capture.no_cupti && now >= s->cuda_look_ns) {
 			s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
 			s->cuda_look_ns = now + s->cuda_pause_ns;
@@ -537,7 +527,7 @@ static void run_loop(struct session *s)
 				        ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
 		}
 		/* Reported while no process has attached, as it may be the reason. */
-		segment = s->processes[0]->file.path;
+		const char *segment = s->processes[0]->file.path;
 		now = ws_clock_ns(CLOCK_MONOTONIC);
 		if (!s->is_hidden && s->child && *segment == '/' &&
 		    !ws_process_pid(s->processes[0]) && now >= s->hidden_look_ns) {
@@ -556,7 +546,7 @@ static void run_loop(struct session *s)
 		}
 		/* Progress for the user: after 3 s, 6 s, 12 s, … and then every minute. In whole
 		 * lines, as the program may write to the same terminal. */
-		for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
+		int64_t for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
 		if (s->opts->tell_progress && for_ns >= s->tell_after_ns) {
 			ws_record_notice("recording for %.0f s: %llu records so far",
 			                 (double)for_ns / 1e9, (unsigned long long)s->records);
@@ -693,7 +683,6 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 	const uint64_t room = ws_seg_room(&opts->segment);
 	const char *dir = opts->segment_dir;
 	char standard[PATH_MAX];
-	enum ws_status status;
 	struct ws_err first;
 	int fd;
 
@@ -701,7 +690,7 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 		ws_segment_folder_make(ROOM_SEGMENTS * room, standard);
 		dir = standard;
 	}
-	status = ws_segment_folder_open(dir, &fd, &first);
+	enum ws_status status = ws_segment_folder_open(dir, &fd, &first);
 	if (status == WS_OK) {
 		close(fd);
 		status = ws_segment_file_create(file, dir, &opts->segment, &first);
@@ -759,7 +748,6 @@ static enum ws_status plain_path(const struct session *s, char out[PATH_MAX], st
 static enum ws_status first_path(struct session *s, char out[PATH_MAX], bool *is_settled,
                                  struct ws_err *err)
 {
-	const char *name;
 	struct stat st;
 	char id[48];
 
@@ -768,7 +756,7 @@ static enum ws_status first_path(struct session *s, char out[PATH_MAX], bool *is
 	ws_record_folder_id(s->folder, id);
 	WS_FAIL_IF(s->opts->folder_id && strcmp(id, s->opts->folder_id) != 0, err, IO_WRITE,
 	           "cannot write %s: its folder has made way for another", out);
-	name = strrchr(out, '/') + 1;
+	const char *name = strrchr(out, '/') + 1;
 	*is_settled = ws_own_file_descriptor(out) >= 0 ||
 	              (!fstatat(s->folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	               !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode));
@@ -808,7 +796,6 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	struct ws_segment_file file;
 	struct ws_process *first;
 	struct ws_seg_plan *plan;
-	enum ws_status status;
 	char path[PATH_MAX];
 	bool is_settled = false;
 	struct ws_seg_header *seg;
@@ -839,7 +826,7 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	plan->window = opts->window;
 	if (opts->delay_ns || opts->window.duration_ns)
 		plan->window.begin_ns = seg->base_ns + opts->delay_ns;
-	status = ws_segment_file_seal(&file, err);
+	enum ws_status status = ws_segment_file_seal(&file, err);
 	if (status != WS_OK) {
 		ws_segment_file_remove(&file);
 		return status;
@@ -930,7 +917,6 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	                    .begun_ns = ws_clock_ns(CLOCK_REALTIME),
 	                    .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
-	enum ws_status status;
 	sigset_t before;
 
 	*result = (struct ws_record_result){0};
@@ -972,7 +958,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	if (opts->job)
 		WS_FORWARD(ws_job_open(&s.job, opts->job, err));
 	/* from here on no signal that is sent ends us with the clocks still locked */
-	status = block_signals(&s, &before, err);
+	enum ws_status status = block_signals(&s, &before, err);
 	if (opts->lock_clocks)
 		WS_THEN(status, ws_gpu_lock_clocks(err));
 	WS_THEN(status, open_session(&s, program, argv, err));
@@ -1032,10 +1018,8 @@ static enum ws_status take_over(struct session *s, const struct ws_seg_header *s
 static enum ws_status find_trace(struct session *s, const struct ws_segment_file *file,
                                  char path[PATH_MAX], int *folder, struct ws_err *err)
 {
-	enum ws_status status;
-
 	WS_FORWARD(plain_path(s, path, err));
-	status = open_folder(path, &s->folder, WS_IO_READ, err);
+	enum ws_status status = open_folder(path, &s->folder, WS_IO_READ, err);
 	*folder = s->folder;
 	if (s->opts->output) {
 		snprintf(path, PATH_MAX, "%s", s->opts->output);
@@ -1055,7 +1039,6 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	                    .no_args = opts->no_args};
 	struct ws_segment_file file;
 	struct ws_process *first = NULL;
-	enum ws_status status;
 	char path[PATH_MAX];
 	sigset_t before;
 	int folder = -1;
@@ -1063,7 +1046,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	*result = (struct ws_record_result){0};
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
-	status = ws_segment_file_lock(&file, err);
+	enum ws_status status = ws_segment_file_lock(&file, err);
 	WS_THEN(status, take_over(&s, file.seg, segment, err));
 	if (status != WS_OK) {
 		ws_segment_file_close(&file);

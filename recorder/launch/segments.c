@@ -22,11 +22,10 @@ void ws_segments_with_prefix(const char *dir, const char *prefix,
 
 	while (d && (entry = readdir(d))) {
 		char path[PATH_MAX];
-		int n;
 
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		int n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
 		if (n > 0 && (size_t)n < sizeof(path))
 			found(ctx, path);
 	}

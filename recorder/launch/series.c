@@ -152,7 +152,6 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
                             int64_t repeat, uint64_t seed, struct ws_err *err)
 {
 	struct planner p = {.grid = grid};
-	uint64_t state;
 
 	*grid = (struct ws_grid){0};
 	if (model) {
@@ -176,7 +175,7 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 		}
 	}
 	WS_FORWARD(make_points(&p, programs, nprograms, err));
-	state = seed;
+	uint64_t state = seed;
 	const int64_t first = nprograms > 1 ? 0 : 1;
 
 	WS_FAIL_IF(repeat > MOST_POINTS || (size_t)repeat * grid->npoints > MOST_POINTS, err, USAGE,
@@ -190,11 +189,10 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 			runs[i] = (struct ws_grid_run){i, round};
 		for (size_t i = grid->npoints; i-- > 1;) {
 			struct ws_grid_run kept = runs[i];
-			size_t other;
 
 			state = state * UINT64_C(6364136223846793005) +
 			        UINT64_C(1442695040888963407);
-			other = (size_t)((state >> 33) % (i + 1));
+			size_t other = (size_t)((state >> 33) % (i + 1));
 			runs[i] = runs[other];
 			runs[other] = kept;
 		}
@@ -254,12 +252,11 @@ static enum ws_status check_program(const struct series *s, const struct ws_grid
 	char name[PATH_MAX], *line = NULL;
 	size_t allocated = 0;
 	bool is_same = false;
-	int fd;
 
 	if (!s->grid->points[run->point].program || !facts)
 		return WS_OK;
 	status_of(s, run, name);
-	fd = openat(ws_outfolder_fd(&s->folder), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(ws_outfolder_fd(&s->folder), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot read '%s/%s': %s", s->opts->folder, name,
 	           strerror(errno));
 	FILE *f = ws_xopened(fdopen(fd, "r"));
@@ -336,11 +333,10 @@ static enum ws_status run_command(const struct series *s, const struct ws_grid_r
 	const pid_t self = getpid();
 	int words[2], status = 0;
 	char folder[48];
-	pid_t pid;
 
 	WS_FAIL_IF(pipe2(words, O_CLOEXEC), err, ENVIRONMENT, "cannot make a pipe: %s",
 	           strerror(errno));
-	pid = fork();
+	pid_t pid = fork();
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
 		/* the run ends with the series: one that goes on would disturb the next series */
@@ -430,12 +426,11 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	char output[PATH_MAX], **argv;
 	struct outcome o = {0};
 	double begin_s = now_s();
-	enum ws_status status;
 
 	snprintf(output, sizeof(output), "%s/.%s-r%lld.wtrace", s->opts->folder,
 	         s->grid->points[run->point].name, (long long)run->repetition);
 	argv = command_of(s, run, output);
-	status = run_command(s, run, argv, &o, err);
+	enum ws_status status = run_command(s, run, argv, &o, err);
 	free(argv);
 	WS_FORWARD(status);
 	s->made++;
@@ -488,7 +483,6 @@ static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err
 	for (size_t i = 0; i < s->grid->nruns; i++) {
 		const struct ws_grid_run *run = &s->grid->runs[i];
 		const bool begins_repetition = i % s->grid->npoints == 0 && run->repetition > 1;
-		int signal;
 
 		if (is_made(s, run))
 			continue;
@@ -496,9 +490,9 @@ static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err
 		    ((opts->most_ns && now_s() - begin_s > (double)opts->most_ns / 1e9) ||
 		     (opts->is_open && !opts->is_open(opts))))
 			return WS_OK;
-		signal = sigtimedwait(&s->stops, NULL,
-		                      &(struct timespec){opts->pause_ns / 1000000000,
-		                                         opts->pause_ns % 1000000000});
+		int signal = sigtimedwait(&s->stops, NULL,
+		                          &(struct timespec){opts->pause_ns / 1000000000,
+		                                             opts->pause_ns % 1000000000});
 		if (signal < 0) {
 			WS_FORWARD(make_run(s, run, err));
 			signal = stop_asked();
@@ -515,11 +509,10 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
                              int *stopped_by, struct ws_err *err)
 {
 	struct series s = {.grid = grid, .opts = opts};
-	enum ws_status status;
 	char line[160];
 
 	*stopped_by = 0;
-	status = ws_outfolder_open(&s.folder, opts->folder, err);
+	enum ws_status status = ws_outfolder_open(&s.folder, opts->folder, err);
 	sigemptyset(&s.stops);
 	sigaddset(&s.stops, SIGINT);
 	sigaddset(&s.stops, SIGTERM);

@@ -175,12 +175,11 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 		snprintf(suffix, sizeof(suffix), ".%u", (unsigned)pid);
 	for (int i = pid ? 1 : 2; i < MAX_NUMBER; i++) {
 		char number[16] = "";
-		int n;
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%d", i);
-		n = snprintf(path, size, "%.*s%s%s%s", (int)stem, first, suffix, number,
-		             first + stem);
+		int n = snprintf(path, size, "%.*s%s%s%s", (int)stem, first, suffix, number,
+		                 first + stem);
 		WS_FAIL_IF(n < 0 || (size_t)n >= size, err, USAGE, "the path %s is too long",
 		           first);
 		if (!taken(ctx, path))
@@ -205,7 +204,6 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 	             n = sizeof(rank_variables) / sizeof(*rank_variables);
 	char plain[PATH_MAX];
 	struct stat st;
-	int len;
 
 	for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
 		if (p[1] != '%')
@@ -220,8 +218,8 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 			continue;
 		if (!stat(plain, &st) && !S_ISREG(st.st_mode))
 			return WS_OK;
-		len = snprintf(pattern, size, "%.*s.rank%s%s", (int)stem, plain, rank,
-		               plain + stem);
+		int len = snprintf(pattern, size, "%.*s.rank%s%s", (int)stem, plain, rank,
+		                   plain + stem);
 		WS_FAIL_IF(len < 0 || (size_t)len >= size, err, USAGE, "the path %s is too long",
 		           plain);
 		return WS_OK;
@@ -343,7 +341,6 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
 	                                                 : atomic_load(&seg->started.pid);
 	const char *name = strrchr(file->path, '/') + 1;
 	char part[PATH_MAX], plain[PATH_MAX];
-	int n;
 
 	WS_FORWARD(path_told(file, folder, out, err));
 	/* As first_path() and open_session() made it, by the launcher's pid in the segment's own
@@ -354,7 +351,7 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
 	                            &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10),
 	                                                     NULL, NULL},
 	                            plain, PATH_MAX, err));
-	n = snprintf(part, PATH_MAX, "%s.%s.part", plain, name);
+	int n = snprintf(part, PATH_MAX, "%s.%s.part", plain, name);
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
 	WS_FORWARD(ws_trace_path_plain(seg, pattern, pid, plain, NULL, err));
 	WS_FAIL_IF(strcmp(out, part) != 0 && !could_choose(plain, pid, out), err, CORRUPT,

@@ -421,7 +421,6 @@ static void pop_range(const struct open_call *call)
 static struct open_call *open_one(const void *fn)
 {
 	struct thread *t = self ? self : new_thread();
-	struct open_call *call;
 
 	if (WS_UNLIKELY(!t)) {
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
@@ -435,7 +434,7 @@ static struct open_call *open_one(const void *fn)
 			if (t->open[--t->nopen].is_range)
 				pop_range(&t->open[t->nopen]);
 	}
-	call = &t->open[t->nopen++];
+	struct open_call *call = &t->open[t->nopen++];
 	call->fn = fn;
 	call->sequence = -1;
 	call->forward_thread = 0;
@@ -473,11 +472,9 @@ static bool skips_call(void)
 
 static void begin_op(const void *fn)
 {
-	struct open_call *call;
-
 	if (!ws_collector_on() || skips_call())
 		return;
-	call = open_one(fn);
+	struct open_call *call = open_one(fn);
 	if (!call)
 		return;
 	if (ws_torch.has_inputs && ws_torch.peek_sequence)
@@ -490,13 +487,12 @@ static void begin_op(const void *fn)
 
 static void begin_range(const void *fn)
 {
-	struct open_call *call;
 	const char *name;
 	struct ws_event ev;
 
 	if (!ws_collector_on())
 		return;
-	call = open_one(fn);
+	struct open_call *call = open_one(fn);
 	if (!call)
 		return;
 	name = ws_torch.name(fn);
@@ -523,7 +519,6 @@ static void end(const void *fn)
 {
 	const int64_t now_ns = ws_now_ns();
 	struct thread *t = self;
-	struct open_call call;
 	uint32_t i;
 
 	if (!t || !ws_collector_on())
@@ -533,7 +528,7 @@ static void end(const void *fn)
 	/* begun before the recording, or on another thread, which counts it */
 	if (WS_UNLIKELY(!i))
 		return;
-	call = t->open[i - 1];
+	struct open_call call = t->open[i - 1];
 	if (WS_UNLIKELY(i != t->nopen))
 		memmove(&t->open[i - 1], &t->open[i], (t->nopen - i) * sizeof(call));
 	t->nopen--;
@@ -581,11 +576,9 @@ static const char module_call; /* used in place of PyTorch's RecordFunction */
 
 void warpsheet_module_begin(const char *name)
 {
-	struct open_call *call;
-
 	if (!is_registered || !ws_collector_on() || skips_call())
 		return;
-	call = open_one(&module_call);
+	struct open_call *call = open_one(&module_call);
 	if (!call)
 		return;
 	call->is_module = 1;
@@ -614,12 +607,11 @@ void warpsheet_module_end(void)
 
 void warpsheet_optimizer(const char *name)
 {
-	struct open_call *call;
 	struct ws_event ev;
 
 	if (!self || !self->nopen || !ws_collector_on())
 		return;
-	call = &self->open[self->nopen - 1];
+	struct open_call *call = &self->open[self->nopen - 1];
 	if (!call->is_optimizer || call->has_instance)
 		return;
 	call->has_instance = 1;
@@ -650,7 +642,6 @@ static bool register_callbacks(bool with_inputs)
 	        .needs_inputs = with_inputs,
 	};
 	const struct ws_seg_capture *capture = &ws_collector.seg->capture;
-	uint64_t of_operations, of_annotations;
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 	optimizer_domain = ws_define_domain((struct ws_event_text){.ptr = OPTIMIZER_DOMAIN});
@@ -659,12 +650,12 @@ static bool register_callbacks(bool with_inputs)
 		return 0;
 	memset(callback.scopes, 1, sizeof(callback.scopes));
 	callback.scopes[WS_SCOPE_USER] = 0;
-	of_operations = ws_torch.add_callback(callback);
+	uint64_t of_operations = ws_torch.add_callback(callback);
 	memset(callback.scopes, 0, sizeof(callback.scopes));
 	callback.scopes[WS_SCOPE_USER] = 1;
 	callback.start = (void *)ws_torch_start_range;
 	callback.needs_inputs = 0;
-	of_annotations = ws_torch.add_callback(callback);
+	uint64_t of_annotations = ws_torch.add_callback(callback);
 	is_registered = 1;
 	/* a flight recorder judges them */
 	if (capture->pytorch == WS_PYTORCH_SAMPLED || ws_steps_wanted() || capture->keeps)

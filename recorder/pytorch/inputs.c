@@ -320,7 +320,6 @@ static bool prove_tensors(void *const handles[NTENSORS])
 {
 	static uint8_t objects[NTENSORS][OBJECT_BYTES];
 	struct ws_torch_tensor *at = &ws_torch.tensor;
-	uint32_t behind;
 
 	for (size_t i = 0; i < NTENSORS; i++) {
 		void *impl = impl_of(handles[i]);
@@ -332,7 +331,7 @@ static bool prove_tensors(void *const handles[NTENSORS])
 		    !has_dims(objects[i], impl, &tensors[i], sizes, strides))
 			return 0;
 	}
-	behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
+	uint32_t behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
 	at->numel = offset_of(objects, behind, 256, 8, 0);
 	if (at->numel == NOT_FOUND)
 		return 0;
@@ -505,10 +504,9 @@ static enum tensor_class class_of(const void *impl)
 		_Atomic uint32_t class; /* CLASS_NONE until it is known */
 	} known[16];
 	const uintptr_t vtable = word_at(impl, 0);
-	uintptr_t found;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		found = atomic_load_explicit(&known[i].vtable, memory_order_relaxed);
+		uintptr_t found = atomic_load_explicit(&known[i].vtable, memory_order_relaxed);
 		if (!found && atomic_compare_exchange_strong(&known[i].vtable, &found, vtable)) {
 			const enum tensor_class class = find_class((const void *)vtable);
 
@@ -538,11 +536,11 @@ static void put_tensor(struct body *b, const void *impl)
 {
 	const struct ws_torch_tensor *at = &ws_torch.tensor;
 	const int64_t *sizes, *strides;
-	enum tensor_class class;
 	uint64_t ndim, word;
 	struct ws_def_input input = {.kind = WS_INPUT_TENSOR};
 
-	class = !impl || impl == ws_torch.undefined ? CLASS_OTHER : class_of(impl);
+	enum tensor_class class =
+	        !impl || impl == ws_torch.undefined ? CLASS_OTHER : class_of(impl);
 	if (class == CLASS_OTHER || word_at(impl, at->keys) & at->python) {
 		put_input(b, WS_INPUT_OTHER, 0);
 		return;
@@ -602,7 +600,6 @@ static void put_list(struct body *b, const uint8_t *value)
 	const uint64_t bytes = word_at(list, ws_torch.items + 8) - (uintptr_t)items;
 	const uint32_t n = (uint32_t)(bytes / WS_TORCH_IVALUE);
 	const bool is_tensors = ws_torch.is_tensor_list && ws_torch.is_tensor_list(value);
-	enum ws_input_kind kind;
 
 	if (is_tensors) {
 		put_input(b, WS_INPUT_TENSOR_LIST, n);
@@ -610,7 +607,7 @@ static void put_list(struct body *b, const uint8_t *value)
 			put_tensor(b, (const void *)(uintptr_t)word_at(items, i * WS_TORCH_IVALUE));
 		return;
 	}
-	kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
+	enum ws_input_kind kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
 	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX ||
 	    (kind == WS_INPUT_DOUBLE && !b->with_numbers)) {
 		put_input(b, WS_INPUT_OTHER, 0);

@@ -264,12 +264,11 @@ static void end_period(void)
 {
 	const bool is_silent = period.is_silent || ws_is_silent();
 	struct kind *kind = NULL;
-	uint64_t ops;
 
 	ws_calibrate_settle();
 	if (is_blind) /* its marks were not seen; only a period of a known kind is left out */
 		period.hash = next_kind()->marks;
-	ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
+	uint64_t ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
 	if (is_silent)
 		(void)ws_calibrate_end(WS_STEPS_PERIODS);
 
@@ -299,8 +298,6 @@ static bool is_expected(uint32_t mark)
 
 static void mark_period(uint64_t what)
 {
-	int64_t now_ns;
-
 	put_mark(what);
 	/* switched on or off outside a step */
 	if (ws_is_silent() || period.is_silent) {
@@ -309,7 +306,7 @@ static void mark_period(uint64_t what)
 	}
 	if (is_recorded || is_blind || period.nmarks > MAX_MARKS || is_expected(period.nmarks - 1))
 		return;
-	now_ns = ws_now_ns();
+	int64_t now_ns = ws_now_ns();
 	(void)put_period(now_ns, WS_OP_PERIOD_BEGIN);
 	set_recorded(1);
 	begin_period(now_ns, 1);
@@ -337,12 +334,11 @@ static void take(uint64_t what, bool is_end)
 void ws_period_take(uint64_t what, enum ws_period_mark mark)
 {
 	sigset_t signals;
-	int32_t hooks;
 
 	if (!is_on || (mark == WS_PERIOD_PASSES && is_blind))
 		return;
 	ws_lock(&lock, &signals);
-	hooks = warpsheet_module_hooks;
+	int32_t hooks = warpsheet_module_hooks;
 	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
 		/* two threads: which one's steps these are is unknown */
 		if (!is_recorded && !ws_is_silent())
@@ -366,12 +362,11 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 static void pause_all(bool paused)
 {
 	sigset_t signals;
-	int32_t hooks;
 
 	if (!operations)
 		return;
 	ws_lock(&lock, &signals);
-	hooks = warpsheet_module_hooks;
+	int32_t hooks = warpsheet_module_hooks;
 	/* the marks of the period that lasts are not all seen */
 	if (paused && is_on && leader && !is_recorded)
 		(void)put_period(ws_now_ns(),
@@ -389,14 +384,13 @@ static void pause_all(bool paused)
 static void leave_out(bool is_left_out)
 {
 	sigset_t signals;
-	int32_t hooks;
 
 	if (is_left_out || is_paused) {
 		pause_all(is_left_out);
 		return;
 	}
 	ws_lock(&lock, &signals);
-	hooks = warpsheet_module_hooks;
+	int32_t hooks = warpsheet_module_hooks;
 	set_recorded(1);
 	unlock(&signals, hooks);
 }

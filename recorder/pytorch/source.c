@@ -146,11 +146,10 @@ static void folder_of(const char *module, char folder[PATH_MAX])
 {
 	void *modules = python.sys_object("modules");
 	void *object = modules ? python.dict_item(modules, module) : NULL;
-	char *slash;
 
 	if (!object || !copy_attribute(object, "__file__", folder, PATH_MAX))
 		folder[0] = 0;
-	slash = strrchr(folder, '/');
+	char *slash = strrchr(folder, '/');
 	slash = slash ? slash + 1 : folder;
 	*slash = 0;
 }
@@ -215,14 +214,13 @@ static bool is_foreign(const char *file)
 static const char *shown(const char *file)
 {
 	const char *found = in_packages(file), *name = strrchr(file, '/');
-	void *folders;
 	size_t longest = 0;
 
 	if (found || !name || *file != '/')
 		return found ? found : file;
 	if (begins(file, known.working))
 		return file + strlen(known.working);
-	folders = python.sys_object("path");
+	void *folders = python.sys_object("path");
 	for (long i = 0; folders && i < python.list_size(folders); i++) {
 		void *item = python.list_item(folders, i);
 		const char *folder = item ? python.text(item) : NULL;
@@ -324,7 +322,6 @@ static uint32_t read_line(void)
 {
 	char line[MAX_LINE];
 	bool is_found = 0;
-	uint32_t id;
 	int lock, was_collecting;
 
 	if (!python.thread_state || !python.thread_state() ||
@@ -340,7 +337,7 @@ static uint32_t read_line(void)
 	python.unlock(lock);
 	if (!is_found)
 		return 0;
-	id = ws_define_string((struct ws_event_text){.ptr = line});
+	uint32_t id = ws_define_string((struct ws_event_text){.ptr = line});
 	return id == WS_DEF_NONE ? 0 : id;
 }
 
@@ -378,19 +375,17 @@ void ws_source_pass(struct ws_source *s, uint64_t what)
 
 uint32_t ws_source_of(struct ws_source *s, uint64_t what)
 {
-	struct ws_source_call *call;
 	uint64_t key = (s->context ^ what) * UINT64_C(0x9E3779B97F4A7C15);
-	uint32_t found;
 
 	if (!python.thread_state)
 		return 0;
 	key = (key ^ key >> 29 ^ s->module) * UINT64_C(0x9E3779B97F4A7C15) | 1;
-	call = &s->calls[key >> (64 - WS_SOURCE_CALLS_LOG)];
+	struct ws_source_call *call = &s->calls[key >> (64 - WS_SOURCE_CALLS_LOG)];
 	ws_source_pass(s, what);
 	if (call->key != key)
 		*call = (struct ws_source_call){.key = key};
 	if (call->varies || is_due(call->uses)) {
-		found = read_line();
+		uint32_t found = read_line();
 		call->varies |= call->uses && found != call->source;
 		call->source = found;
 	}

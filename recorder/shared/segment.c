@@ -198,19 +198,16 @@ bool ws_seg_is_time(int64_t ns)
 /* The layout depends only on the options, so it is checked by computing it again. */
 const char *ws_seg_problem(const struct ws_seg_header *seg, uint64_t size)
 {
-	struct ws_seg_layout right;
-	struct ws_seg_opts opts;
-
 	if (size < WS_SEG_HEADER_SIZE)
 		return "too short for a segment";
 	if (seg->magic != WS_SEG_MAGIC)
 		return "not a segment";
 	if (seg->version != WS_SEG_VERSION || seg->header_size != WS_SEG_HEADER_SIZE)
 		return "of another version";
-	opts = ws_seg_opts_of(seg);
+	struct ws_seg_opts opts = ws_seg_opts_of(seg);
 	if (!ws_seg_size(&opts))
 		return "its size does not fit its layout";
-	right = lay_out(&opts);
+	struct ws_seg_layout right = lay_out(&opts);
 	if (right.total_size < size || memcmp(&right, &seg->layout, sizeof(right)) != 0)
 		return "its regions do not fit its layout";
 	if (!ws_seg_is_time(seg->base_ns) || !ws_seg_is_time(seg->base_realtime_ns))

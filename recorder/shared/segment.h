@@ -654,11 +654,10 @@ static inline int ws_slot_grow(struct ws_seg_header *seg)
 	for (uint32_t i = 0; i < seg->activity.count; i++) {
 		_Atomic uint32_t *room = &ws_seg_slot(seg, i)->room;
 		uint32_t none = WS_ROOM_NONE;
-		int failed;
 
 		if (!atomic_compare_exchange_strong(room, &none, WS_ROOM_COMING))
 			continue;
-		failed = ws_seg_populate(seg, ws_slot_bytes(seg, i), seg->activity.stride);
+		int failed = ws_seg_populate(seg, ws_slot_bytes(seg, i), seg->activity.stride);
 		atomic_store(&seg->slots_no_room, failed != 0);
 		atomic_store(room, failed ? WS_ROOM_NONE : WS_ROOM_READY);
 		return failed ? -1 : (int)i;

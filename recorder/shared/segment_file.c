@@ -149,12 +149,14 @@ static enum ws_status open_folder(char *path, const char **name, int *folder, st
 {
 	/* changed in place, as a thread's stack may be small */
 	char *slash = strrchr(path, '/');
-	enum ws_status status;
 
 	*name = slash ? slash + 1 : path;
 	if (slash)
 		*slash = 0;
-	status = ws_segment_folder_open(!slash ? "." : slash == path ? "/" : path, folder, err);
+	enum ws_status status = ws_segment_folder_open(!slash          ? "."
+	                                               : slash == path ? "/"
+	                                                               : path,
+	                                               folder, err);
 	if (slash)
 		*slash = '/';
 	return status;
@@ -250,8 +252,6 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 	uint64_t whole, limit = UINT64_MAX;
 	struct rlimit r;
 	struct statfs fs;
-	char *begin;
-	int error;
 
 	/* It can grow if a page written once can be written again even when the disk is full, and
 	 * the system supports it, which a call for zero bytes tests. */
@@ -275,14 +275,14 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 	           "ulimit -f or ulimit -v leaves no room for shared memory; 2 MiB are enough");
 	out->size = ws_seg_size(opts);
 	out->is_shrunk = out->size < whole;
-	error = ftruncate(fd, (off_t)out->size) ? errno : 0;
+	int error = ftruncate(fd, (off_t)out->size) ? errno : 0;
 	if (!error)
 		WS_FORWARD(map(out, fd, out->size, err));
 	/* reserved now: a page that is missing later would kill the program with SIGBUS */
 	if (!error && !opts->grows)
 		error = posix_fallocate(fd, 0, (off_t)out->size);
 	/* of the two copies of the fixed part only one page each */
-	begin = (char *)out->seg;
+	char *begin = (char *)out->seg;
 	if (!error &&
 	    (!opts->grows || (!ws_seg_populate_pages(begin, WS_SEG_PAGE) &&
 	                      !ws_seg_populate_pages(begin + WS_SEG_SPARE, WS_SEG_PAGE) &&
@@ -298,12 +298,11 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
                                          const struct ws_seg_opts *opts, struct ws_err *err)
 {
 	struct ws_seg_opts made = *opts;
-	enum ws_status status;
 	int fd;
 
 	WS_FAIL_IF(!ws_seg_size(opts), err, BUG, "a segment cannot have these sizes");
 	WS_FORWARD(open_own(out, path, O_CREAT | O_EXCL, &fd, err));
-	status = make_room(out, fd, &made, err);
+	enum ws_status status = make_room(out, fd, &made, err);
 	close(fd);
 	if (status != WS_OK) {
 		unlink_own(out->path);
@@ -319,7 +318,6 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	char path[PATH_MAX];
 	struct statfs fs;
 	uint64_t random;
-	int n;
 
 	memset(out, 0, sizeof(*out));
 	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
@@ -330,8 +328,8 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	                   (uint64_t)fs.f_bavail < ws_seg_room(opts) / (uint64_t)fs.f_bsize + 1,
 	           err, ENVIRONMENT, "%s has no room for a segment of %llu MiB", dir,
 	           (unsigned long long)(ws_seg_room(opts) >> 20));
-	n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
-	             (unsigned long long)random);
+	int n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
+	                 (unsigned long long)random);
 	WS_FAIL_IF(n < 0 || (size_t)n >= sizeof(path), err, USAGE, "the path %s is too long", dir);
 	return ws_segment_file_create_at(out, path, opts, err);
 }
@@ -343,7 +341,6 @@ static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err
 	const char *problem = "not a segment of a recording";
 	struct ws_seg_header *fixed = NULL;
 	uint32_t attached = 0;
-	enum ws_status status;
 	struct stat st;
 
 	WS_FAIL_IF(fstat(fd, &st), err, IO_READ, "cannot read %s: %s", out->path, strerror(errno));
@@ -362,8 +359,9 @@ static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err
 		                  : problem; /* the message about the first copy is more useful */
 	}
 	out->size = fixed->total_size;
-	status = problem ? WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", out->path, problem)
-	                 : map(out, fd, (uint64_t)st.st_size, err);
+	enum ws_status status =
+	        problem ? WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", out->path, problem)
+	                : map(out, fd, (uint64_t)st.st_size, err);
 	if (status != WS_OK) {
 		munmap(fixed, WS_SEG_FIXED_SIZE);
 		return status;
@@ -377,7 +375,6 @@ static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err)
 {
-	enum ws_status status;
 	struct stat st;
 	int fd;
 
@@ -385,7 +382,7 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 	WS_FAIL_IF(lstat(path, &st), err, IO_READ, "cannot open the segment %s: %s", path,
 	           strerror(errno));
 	WS_FORWARD(open_own(out, path, 0, &fd, err));
-	status = map_own(out, fd, err);
+	enum ws_status status = map_own(out, fd, err);
 	close(fd);
 	return status;
 }
@@ -459,23 +456,21 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
                                              const struct ws_seg_opts *opts, struct ws_err *err)
 {
 	char dir[PATH_MAX];
-	enum ws_status status;
 
 	/* Makes a folder beside this file. It is removed with its last segment. ENVIRONMENT. */
 	const char *name;
 	const int before = (int)(ws_path_name(file) - file);
 	int n = snprintf(dir, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);
-	int folder, result;
 
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
-	folder = ws_own_file_folder(dir, &name);
-	result = folder < 0 ? -1 : ws_name_temporary(folder, dir + before, 0700, true);
+	int folder = ws_own_file_folder(dir, &name);
+	int result = folder < 0 ? -1 : ws_name_temporary(folder, dir + before, 0700, true);
 	if (result)
 		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", dir, strerror(errno));
 	if (folder >= 0)
 		close(folder);
 	WS_FORWARD(result ? WS_ENVIRONMENT : WS_OK);
-	status = ws_segment_file_create(out, dir, opts, err);
+	enum ws_status status = ws_segment_file_create(out, dir, opts, err);
 	if (status != WS_OK)
 		ws_own_folder_remove(dir);
 	return status;

@@ -41,18 +41,17 @@ struct stat_line {
 static int read_stat(uint32_t pid, struct stat_line *out)
 {
 	char path[32] = "/proc/self/stat", text[1024];
-	const char *state, *threads, *start;
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%u/stat", (unsigned)pid);
 	if (!ws_text_read(path, text, sizeof(text)))
 		return -1;
-	state = strrchr(text, ')');
+	const char *state = strrchr(text, ')');
 	if (!state || state[1] != ' ')
 		return -1;
 	state += 2;
-	threads = field(state, 20);
-	start = field(state, 22);
+	const char *threads = field(state, 20);
+	const char *start = field(state, 22);
 	if (!threads || !start)
 		return -1;
 	out->state = *state;

@@ -175,8 +175,7 @@ static const char *line_of_claim(struct ws_advice *a, const struct ws_claim *cla
 	ws_arena_free(&temp);
 	if (!best)
 		return "";
-	return ws_advice_text(a, ". Called at %.*s%s", (int)a->m->texts[best].len,
-	                      (const char *)a->m->texts[best].ptr,
+	return ws_advice_text(a, ". Called at %.*s%s", WS_SHOWN(a->m->texts[best]),
 	                      others > 1 ? ws_advice_text(a, " (+%u)", others - 1) : "");
 }
 

@@ -22,8 +22,7 @@ static const char *names_of(const struct ws_model *m, struct launches *l, struct
 		if (!l->of_name[most])
 			break;
 		list = ws_arena_format(arena, "%s%s%.*s %s", list, shown ? ", " : "",
-		                       (int)(m->texts[most].len < 64 ? m->texts[most].len : 64),
-		                       (const char *)m->texts[most].ptr,
+		                       WS_SHOWN_MOST(m->texts[most], 64),
 		                       ws_say_number(arena, (double)l->of_name[most]));
 		l->of_name[most] = 0;
 	}

@@ -170,7 +170,7 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 {
 	return ws_advice_text(a, "%s kernel%s%s", ws_say_number(a->texts, (double)kernels),
-	                      kernels == 1 ? "" : "s", ws_advice_each(a));
+	                      WS_PLURAL(kernels), ws_advice_each(a));
 }
 
 static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -234,17 +234,15 @@ void ws_rule_casts(struct ws_advice *a)
 	        ws_advice_text(a, "%s in %s", ws_advice_kernel_part(a, ns),
 	                       kernels_text(a, a->casts.kernels)),
 	        2 * activation_ns > ns && ws_advice_has_sizes(a)
-	                ? "Change the type less often: run norms and softmax in the "
-	                  "type of their inputs, or fuse casts with what is beside "
-	                  "them. Most casts are of activations, not of weights"
+	                ? "Change the type less often: run norms and softmax in the type of their "
+	                  "inputs, or fuse casts with what is beside them. Most casts are of "
+	                  "activations, not of weights"
 	        : 2 * a->casts.narrow_ns > ns
-	                ? "Fuse the fp8 casts into the preceding kernel or the "
-	                  "GEMM epilogue"
+	                ? "Fuse the fp8 casts into the preceding kernel or the GEMM epilogue"
 	        : !ws_advice_has_sizes(a)
-	                ? "Change the type less often. What is cast was not recorded: "
-	                  "keep weights in 16 bits, and compute in the type of the inputs"
-	        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
-	                      "cast once per layer"
+	                ? "Change the type less often. What is cast was not recorded: keep weights "
+	                  "in 16 bits, and compute in the type of the inputs"
+	        : a->trains ? "Keep weights in 16 bits with fp32 masters; cast once per layer"
 	                    : NULL);
 }
 

@@ -31,8 +31,7 @@ static const char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 	if (op->m)
 		snprintf(size + strlen(size), sizeof(size) - strlen(size),
 		         " %" PRIu64 " x %" PRIu64 " x %" PRIu64, op->m, op->n, op->k);
-	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name), size, (int)dtype.len,
-	                      (const char *)dtype.ptr);
+	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name), size, WS_SHOWN(dtype));
 }
 
 bool ws_advice_has_sizes(const struct ws_advice *a)
@@ -409,14 +408,14 @@ void ws_rule_quantization(struct ws_advice *a)
 		const struct ws_kernel_traits *traits = &a->traits[g->config];
 		struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 		int64_t sms = a->m->devices[op->device].facts.sm_count;
-		struct filled f, turned;
 		const char *waves = "";
 		double saved_ns, roof_ns = ws_advice_roof_ns(g);
 
-		f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+		struct filled f = tiles_filled(op, traits->tile_m, traits->tile_n,
+		                               sms > 0 ? (uint64_t)sms : 0);
 		/* a column-major library computes the transpose */
-		turned = tiles_filled(op, traits->tile_n, traits->tile_m,
-		                      sms > 0 ? (uint64_t)sms : 0);
+		struct filled turned = tiles_filled(op, traits->tile_n, traits->tile_m,
+		                                    sms > 0 ? (uint64_t)sms : 0);
 		if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
 		    f.tile * (isnan(f.wave) ? 1 : f.wave))
 			f = turned;
@@ -472,17 +471,16 @@ void ws_rule_separable(struct ws_advice *a)
 		    flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
-		ws_advice_add_claim(a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
-		                    scope_of(a, op),
-		                    ws_advice_text(a,
-		                                   "%s. It attains %.1f %% of "
-		                                   "the FLOP/s and %.1f %% of the bandwidth",
-		                                   ws_advice_kernel_part(a, g->gpu_ns), flops,
-		                                   bytes),
-		                    NULL);
+		ws_advice_add_claim(
+		        a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
+		        scope_of(a, op),
+		        ws_advice_text(
+		                a,
+		                "%s. It attains %.1f %% of the FLOP/s and %.1f %% of the bandwidth",
+		                ws_advice_kernel_part(a, g->gpu_ns), flops, bytes),
+		        NULL);
 	}
 	if (!judged)
-		a->found->not_judged[WS_RULE_separable] =
-		        "no convolution has known FLOPs and bytes on a "
-		        "device whose peaks are known";
+		a->found->not_judged[WS_RULE_separable] = "no convolution has known FLOPs and "
+		                                          "bytes on a device whose peaks are known";
 }

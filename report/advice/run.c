@@ -180,7 +180,7 @@ void ws_rule_precision(struct ws_advice *a)
 			         ws_advice_text(a,
 			                        "dtype %.*s with loss scale none: gradients under "
 			                        "6e-8 are 0",
-			                        (int)dtype.len, (const char *)dtype.ptr),
+			                        WS_SHOWN(dtype)),
 			         "Scale the loss dynamically");
 		if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
 		    strtod(text + 7, NULL) < 1)
@@ -258,7 +258,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,
 	                             "%" PRIu64 " convolution kernel%s (%s) ran only in it: %s%s",
-	                             n, n == 1 ? "" : "s", ws_say_time(a->texts, (double)ns),
+	                             n, WS_PLURAL(n), ws_say_time(a->texts, (double)ns),
 	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
 	              warm ? "Nothing to do: a search like cudnn.benchmark's, "
 	                     "in warm-up and so in no statistic"
@@ -289,17 +289,16 @@ void ws_rule_throttled(struct ws_advice *a)
 		        NULL,
 		        ws_advice_text(a, "device %llu", (unsigned long long)a->m->devices[d].id),
 		        ws_advice_text(
-		                a,
-		                "Clocks were reduced for %s of %s: %s%s",
+		                a, "Clocks were reduced for %s of %s: %s%s",
 		                ws_say_percent(a->texts, ws_time_mean(e->throttled)),
 		                a->found->has_steps ? "the measured steps" : "the time",
 		                ws_throttle_shares(e, a->texts),
 		                e->sm_min_mhz < 0
 		                        ? ""
-		                        : ws_advice_text(a,
-		                                         ". Mean SM clock %.0f MHz, lowest %lld MHz",
-		                                         ws_time_mean(e->sm_mhz),
-		                                         (long long)e->sm_min_mhz)),
+		                        : ws_advice_text(
+		                                  a, ". Mean SM clock %.0f MHz, lowest %lld MHz",
+		                                  ws_time_mean(e->sm_mhz),
+		                                  (long long)e->sm_min_mhz)),
 		        is_more ? NULL
 		                : "Raise the power limit (nvidia-smi -pl) if the GPU allows, or "
 		                  "accept it: the GPU is as fast as its power lets it. Compare "

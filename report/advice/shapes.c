@@ -107,9 +107,8 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 			ns += is_alike(c, &a->m->configs[k]) ? a->config_ns[k] : 0;
 		text = ws_advice_text(a, "%s%s%s, %s block%s of %" PRIu64 " thread%s", text,
 		                      i ? "; " : ": ", ws_advice_name(a, c->name),
-		                      ws_say_number(a->texts, (double)blocks),
-		                      blocks == 1 ? "" : "s", threads_of(c),
-		                      threads_of(c) == 1 ? "" : "s");
+		                      ws_say_number(a->texts, (double)blocks), WS_PLURAL(blocks),
+		                      threads_of(c), WS_PLURAL(threads_of(c)));
 		if (multiprocessors_of(a, c) > 0)
 			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
 			                      multiprocessors_of(a, c));
@@ -181,12 +180,11 @@ void ws_rule_empty_grids(struct ws_advice *a)
 		                    "fewer blocks than multiprocessors", shapes(a, leaves_empty),
 		                    NULL);
 	if (ws_advice_share(a, ws_advice_time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
-		ws_advice_add_claim(
-		        a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
-		        (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
-		        "blocks of few threads", shapes(a, has_tiny_blocks),
-		        "Use blocks of 128 threads or more: a multiprocessor holds few blocks "
-		        "at a time");
+		ws_advice_add_claim(a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
+		                    (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
+		                    "blocks of few threads", shapes(a, has_tiny_blocks),
+		                    "Use blocks of 128 threads or more: a multiprocessor holds few "
+		                    "blocks at a time");
 }
 
 /* --- A29 fp64 --------------------------------------------------------------------------------- */

@@ -55,7 +55,6 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	const struct ws_calibration_step *before = NULL;
 	struct ws_arena temp = {0};
 	double *time[2], *ratio;
-	size_t k;
 
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&temp, time[s], m->ncalibration + 1);
@@ -82,7 +81,7 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	}
 	if (cost.pairs >= WS_CALIBRATION_PAIRS) {
 		(void)ws_stat_median(ratio, cost.pairs); /* sorts them */
-		k = rank_of_interval(cost.pairs);
+		size_t k = rank_of_interval(cost.pairs);
 		cost.low = fmin(100 * (ws_exp(ratio[k - 1]) - 1), cost.percent);
 		cost.high = fmax(100 * (ws_exp(ratio[cost.pairs - k]) - 1), cost.percent);
 		cost.is_known = cost.low > 0 || cost.high < 0;
@@ -116,25 +115,23 @@ static bool pays_unrecorded(const struct ws_model *m, double unrecorded_ns)
 const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts)
 {
 	const struct ws_calibration_cost cost = ws_calibration_cost(m);
-	const char *steps;
 
 	if (!cost.pairs)
 		return "";
-	steps = ws_arena_format(texts, "steps of %s, %s without",
-	                        ws_say_time(texts, cost.recorded_ns),
-	                        ws_say_time(texts, cost.unrecorded_ns));
+	const char *steps = ws_arena_format(texts, "steps of %s, %s without",
+	                                    ws_say_time(texts, cost.recorded_ns),
+	                                    ws_say_time(texts, cost.unrecorded_ns));
 	if (cost.pairs < WS_CALIBRATION_PAIRS)
 		return ws_arena_format(texts,
 		                       "Cannot tell what recording adds from %zu pair%s of %s; %d "
 		                       "pairs are needed.",
-		                       cost.pairs, cost.pairs == 1 ? "" : "s", steps,
+		                       cost.pairs, WS_PLURAL(cost.pairs), steps,
 		                       WS_CALIBRATION_PAIRS);
 	if (!cost.is_known)
-		return ws_arena_format(
-		        texts,
-		        "Cannot tell what recording adds: between %.1f and %.1f %%, as "
-		        "steps vary; %s.",
-		        cost.low, cost.high, steps);
+		return ws_arena_format(texts,
+		                       "Cannot tell what recording adds: between %.1f and %.1f %%, "
+		                       "as steps vary; %s.",
+		                       cost.low, cost.high, steps);
 	return ws_arena_format(texts, "Recording adds %s%.1f %% (%.1f to %.1f): %s.",
 	                       pays_unrecorded(m, cost.unrecorded_ns) ? "at least " : "",
 	                       cost.percent, cost.low, cost.high, steps);

@@ -494,7 +494,6 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		uint8_t part = WS_ATTENTION_NONE;
-		int64_t needed;
 
 		if (!op.kernels)
 			continue; /* no kernel time to compare with its cost */
@@ -503,13 +502,14 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 		/* of a framework's operation in attention; ranges have their own flops_needed */
 		if (i >= costs->nranges)
 			part = attention[i - costs->nranges];
-		needed = !ws_class_is_product(op.class)
-		                 ? 0
-		                 : ws_attention_flops_needed(
-		                           m, &op,
-		                           i < costs->nranges ? op.class == WS_TEXT_GEMM
-		                                              : part == WS_ATTENTION_SCORES ||
-		                                                        part == WS_ATTENTION_FINAL);
+		int64_t needed =
+		        !ws_class_is_product(op.class)
+		                ? 0
+		                : ws_attention_flops_needed(
+		                          m, &op,
+		                          i < costs->nranges ? op.class == WS_TEXT_GEMM
+		                                             : part == WS_ATTENTION_SCORES ||
+		                                                       part == WS_ATTENTION_FINAL);
 
 		add_op(&s, &op, needed, false);
 		add_op(&s, &op, needed, true);

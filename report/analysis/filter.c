@@ -71,7 +71,7 @@ static char *scope_words_of(const struct ws_model *m, enum ws_scope asked, struc
 			                       m->step_module                    ? "a call of"
 			                       : ws_name_is_optimizer_step(name) ? "to the end of"
 			                                                         : "from a call of",
-			                       (int)name.len, (const char *)name.ptr);
+			                       WS_SHOWN(name));
 		}
 		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
 		                         : ws_arena_format(arena,
@@ -207,11 +207,10 @@ static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *row
 bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i)
 {
 	const struct ws_memory_event *e = &m->memory[i];
-	struct thing t;
 
 	if (s->memory || s->scope == WS_SCOPE_ALL)
 		return !s->memory || s->memory[i];
-	t = done_at(m, s->rows, e->range, e->process, e->time_ns, e->time_ns);
+	struct thing t = done_at(m, s->rows, e->range, e->process, e->time_ns, e->time_ns);
 	return in_scope(m, s, &t);
 }
 
@@ -450,12 +449,12 @@ static void select_by(struct selector *c)
 			expression = NULL;
 		for (size_t i = 0; i < m->nconfigs && expression; i++) {
 			uint32_t name = m->configs[i].name;
-			char *text;
 
 			if (seen[name])
 				continue;
 			seen[name] = 1;
-			text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
+			char *text =
+			        ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
 			ws_expression_reserve();
 			c->name_matches[name] = ws_expression_matches(expression, text);
 		}
@@ -647,10 +646,9 @@ static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
                    const struct ws_filter *only)
 {
 	struct ws_selection sel;
-	bool any;
 
 	ws_select_rows(m, rows, only, &sel);
-	any = sel.kernels > 0;
+	bool any = sel.kernels > 0;
 	for (size_t i = 0; only->nvtx && i < rows->nranges; i++)
 		any |= sel.in_pattern[i];
 	ws_selection_release(&sel);
@@ -681,12 +679,11 @@ static enum ws_status explain_empty(const struct ws_model *m, const struct ws_fi
 		only.kernel = f->kernel;
 		for (size_t i = 1; i < m->nconfigs; i++)
 			add_name(names, ws_model_short_name(m, m->configs[i].name));
-		WS_FORWARD(passes(m, sel->rows, &only)
-		                   ? WS_OK
-		                   : unknown("kernel", f->kernel, names,
-		                             "warpsheet report TRACE --table kernel-summary lists "
-		                             "the kernels",
-		                             err));
+		WS_FORWARD(passes(m, sel->rows, &only) ? WS_OK
+		                                       : unknown("kernel", f->kernel, names,
+		                                                 "warpsheet report TRACE --table "
+		                                                 "kernel-summary lists the kernels",
+		                                                 err));
 	}
 	for (size_t i = 0; i < m->ndevices && !has_device && strlen(list) + 24 < sizeof(list);
 	     i++) {

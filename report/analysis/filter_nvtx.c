@@ -70,7 +70,7 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 		size_t len;
 
 		ws_path_text(r, p, m->texts, &text, &len);
-		struct ws_bytes path = (struct ws_bytes){text, len};
+		struct ws_bytes path = {text, len};
 		path_named[p] = (uint8_t)names_range(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}

@@ -72,12 +72,11 @@ enum ws_use ws_use_of_work(const struct ws_work *w)
 static void step_on(struct finder *c, struct place *p)
 {
 	struct piece kernel, work;
-	bool has_kernel, has_work, is_work;
 
 	while (p->kernel < p->kernels_end &&
 	       !ws_kernel_ran(c->sel, ws_joined_rows_kernel(c->sel->rows, p->kernel), p->kernel))
 		p->kernel++;
-	has_kernel = p->kernel < p->kernels_end;
+	bool has_kernel = p->kernel < p->kernels_end;
 	if (has_kernel) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, p->kernel);
 
@@ -91,15 +90,16 @@ static void step_on(struct finder *c, struct place *p)
 	}
 	while (p->work < p->work_end && !ws_work_ran(c->sel, c->m, p->work))
 		p->work++;
-	has_work = p->work < p->work_end;
+	bool has_work = p->work < p->work_end;
 	if (has_work) {
 		const struct ws_work *w = &c->m->work[p->work];
 
 		work = (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
 		                      WS_NONE,     ws_use_of_work(w)};
 	}
-	is_work = has_work && (!has_kernel || work.start_ns < kernel.start_ns ||
-	                       (work.start_ns == kernel.start_ns && work.end_ns < kernel.end_ns));
+	bool is_work =
+	        has_work && (!has_kernel || work.start_ns < kernel.start_ns ||
+	                     (work.start_ns == kernel.start_ns && work.end_ns < kernel.end_ns));
 	p->has_next = has_kernel || has_work;
 	p->next = is_work ? work : kernel;
 	p->kernel += has_kernel && !is_work;
@@ -297,7 +297,6 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	int64_t most_ns = -1;
 	enum ws_use cause = WS_USE_UNKNOWN;
 	struct ws_idle *idle = c->out;
-	size_t at;
 
 	for (size_t i = 0; i < g.n; i++) {
 		const enum ws_use what = g.part[i].use;
@@ -322,7 +321,7 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 		begin = g.part[i].end_ns;
 	}
 	/* insert it into the list of the longest; equal ones in order of time */
-	at = idle->nlongest;
+	size_t at = idle->nlongest;
 	while (at && idle->longest[at - 1].end_ns - idle->longest[at - 1].start_ns < to_ns - at_ns)
 		at--;
 	if (at == WS_IDLE_LONGEST)
@@ -817,29 +816,26 @@ const char *ws_idle_recording_words(const struct ws_model *m, const struct ws_id
                                     struct ws_arena *texts)
 {
 	const double percent = idle->verdict.recording_percent;
-	const char *range;
 
 	if (!idle->all.ns[WS_USE_RECORDING])
 		return "";
-	range = ws_arena_format(texts, "%.1f %% of the time (%.1f to %.1f)", percent,
-	                        percent * idle->recording_range[0],
-	                        percent * idle->recording_range[1]);
+	const char *range = ws_arena_format(texts, "%.1f %% of the time (%.1f to %.1f)", percent,
+	                                    percent * idle->recording_range[0],
+	                                    percent * idle->recording_range[1]);
 	return idle->measured_share
-	               ? ws_arena_format(
-	                         texts,
-	                         "Recording takes %s, by steps that were not recorded; it is "
-	                         "taken out of all waits for the host alike.",
-	                         range)
-	               : ws_arena_format(
-	                         texts,
-	                         "Recording takes about %s, taken out of the waits for "
-	                         "launches: %g µs per launch, %s%g per range, %g per operation, "
-	                         "± %g %%. record --calibrate measures it.",
-	                         range, (double)ws_recording_launch_ns(m) / 1e3,
-	                         ws_recording_has_all_calls(m)
-	                                 ? ws_arena_format(texts, "%g per other call, ",
-	                                                   WS_COST_CALL_NS / 1e3)
-	                                 : "",
-	                         WS_COST_RANGE_NS / 1e3, WS_COST_OP_NS / 1e3,
-	                         100 * WS_COST_UNCERTAIN);
+	               ? ws_arena_format(texts,
+	                                 "Recording takes %s, by steps that were not recorded; it "
+	                                 "is taken out of all waits for the host alike.",
+	                                 range)
+	               : ws_arena_format(texts,
+	                                 "Recording takes about %s, taken out of the waits for "
+	                                 "launches: %g µs per launch, %s%g per range, %g per "
+	                                 "operation, ± %g %%. record --calibrate measures it.",
+	                                 range, (double)ws_recording_launch_ns(m) / 1e3,
+	                                 ws_recording_has_all_calls(m)
+	                                         ? ws_arena_format(texts, "%g per other call, ",
+	                                                           WS_COST_CALL_NS / 1e3)
+	                                         : "",
+	                                 WS_COST_RANGE_NS / 1e3, WS_COST_OP_NS / 1e3,
+	                                 100 * WS_COST_UNCERTAIN);
 }

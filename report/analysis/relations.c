@@ -466,7 +466,6 @@ static size_t count_launches(void *ctx)
 	WS_NEW(&r->arena, last, m->nconfigs);
 	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
-		struct ws_launch_sums *s;
 
 		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
@@ -485,7 +484,7 @@ static size_t count_launches(void *ctx)
 		if (id > r->nlaunches)
 			r->launches[r->nlaunches++] = (struct ws_launch_sums){.key = key};
 		last[k->kind->config] = (uint32_t)id;
-		s = &r->launches[id - 1];
+		struct ws_launch_sums *s = &r->launches[id - 1];
 		int64_t end_ns = k->start_ns + k->dur_ns;
 		int64_t call_end_ns = call->start_ns + call->dur_ns;
 		ws_values_add(&s->total,

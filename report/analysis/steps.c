@@ -278,14 +278,13 @@ int64_t ws_fact_number(const struct ws_model *m, const char *key)
 {
 	struct ws_bytes value = ws_model_fact(m, key);
 	char text[24], *end;
-	long long number;
 
 	if (!value.len || value.len >= sizeof(text))
 		return 0;
 	memcpy(text, value.ptr, value.len);
 	text[value.len] = '\0';
 	errno = 0;
-	number = strtoll(text, &end, 10);
+	long long number = strtoll(text, &end, 10);
 	return errno || *end || number < 0 ? 0 : number;
 }
 

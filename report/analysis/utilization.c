@@ -96,7 +96,7 @@ static void add_ops(struct state *s)
 		else
 			WHY(s->out,
 			    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
-			    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
+			    WS_SHOWN_MOST(dtype, 32),
 			    (unsigned long long)s->m->devices[s->unknown.device].id);
 	} else if (s->has_optimizer && !s->has_backward)
 		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
@@ -120,12 +120,11 @@ static void find(struct state *s)
 		const bool is_optimizer = k->kind->phase == WS_PHASE_OPTIMIZER;
 		struct ws_cost_op cost = {.flops = -1};
 		const struct ws_joined_call *call;
-		uint32_t op;
 
 		if (!ws_kernel_selected(s->m, s->sel, k, i) ||
 		    !is_counted(s->m, s->sel, s->out, k->step))
 			continue;
-		op = ws_cost_ops_of_kernel(s->costs, k);
+		uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
 		s->has_backward |= is_backward;
 		s->has_optimizer |= is_optimizer;
 		if (op != WS_NONE) {
@@ -193,14 +192,12 @@ static void find(struct state *s)
 		char key[48];
 
 		ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
-		         (const char *)dtype.ptr);
+		snprintf(key, sizeof(key), "peak.%.*s", WS_SHOWN_MOST(dtype, 32));
 		int measured = ws_model_fact(s->m, key).len || !device->has_peaks;
 		snprintf(s->out->basis, sizeof(s->out->basis),
 		         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
-		         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
-		         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
-		         s->out->devices == 1 ? "" : "s",
+		         roof.flops_per_s / 1e12, WS_SHOWN_MOST(dtype, 32),
+		         (unsigned long long)s->out->devices, WS_PLURAL(s->out->devices),
 		         measured ? 100 : ws_peaks_source_len(&device->peaks),
 		         measured ? "measured by the program" : device->peaks.source);
 	}

@@ -38,11 +38,10 @@ static inline uint32_t ws_texts_add_often(struct ws_texts *t, struct ws_bytes te
 {
 	/* Fibonacci hashing gives consecutive hints different slots */
 	const size_t at = hint * UINT32_C(2654435769) >> (32 - WS_TEXTS_RECENT_BITS);
-	uint32_t number;
 
 	if (!t->recent)
 		t->recent = ws_xarray((size_t)1 << WS_TEXTS_RECENT_BITS, sizeof(*t->recent));
-	number = t->recent[at];
+	uint32_t number = t->recent[at];
 	if (!number || t->text[number].len != text.len ||
 	    memcmp(t->text[number].ptr, text.ptr, text.len))
 		number = t->recent[at] = ws_texts_add(t, text);

@@ -29,14 +29,13 @@ static double wealth(const double *difference, size_t n, double centre, double *
 		of[b] = 1;
 	for (size_t i = 0; i < n; i++) {
 		const double distance = difference[i] - centre;
-		double median, x;
 
 		size[i] = fabs(distance);
 		if (!(size[i] > 0))
 			continue; /* no sign to bet on */
 		memcpy(sorted, size, (i + 1) * sizeof(*sorted));
-		median = ws_stat_median(sorted, i + 1);
-		x = median > 0 ? fmin(size[i] / median, MOST_MEDIANS) : MOST_MEDIANS;
+		double median = ws_stat_median(sorted, i + 1);
+		double x = median > 0 ? fmin(size[i] / median, MOST_MEDIANS) : MOST_MEDIANS;
 		/* e^(s x) / cosh(s x), without overflow */
 		for (size_t b = 0; b < BETTORS; b++)
 			of[b] *= 2 / (1 + ws_exp(-2 * copysign(x, distance) * stakes[b]));

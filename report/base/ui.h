@@ -20,6 +20,8 @@ void ws_say_add(char *text, size_t size, const char *fmt, ...)
 
 #define WS_SAY_TIME 32
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
+/* The same, in a text that lasts until the end of the block. */
+#define WS_SHOWN_TIME(ns) ws_say_time_in(ns, (char[WS_SAY_TIME]){""})
 const char *ws_say_time(struct ws_arena *texts, double ns);
 const char *ws_say_percent(struct ws_arena *texts, double percent);
 /* A ratio as a factor over 1, "1.6×", or as a percentage, "2.3 %". */

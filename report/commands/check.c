@@ -14,11 +14,6 @@ static void print_finding(void *ctx, const struct ws_check_finding *finding)
 	putchar('\n');
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* Prints impossible records of a trace. If rows cannot be joined, the trace is damaged, which was
  * printed already.
  */
@@ -63,11 +58,11 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 		WS_FORWARD(ws_trace_check_file(argv[0], print_finding, NULL, &result, err));
 		ws_display_name(stdout, argv[0]);
 		printf(": %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", result.blocks,
-		       plural(result.blocks), result.rows, plural(result.rows),
+		       WS_PLURAL(result.blocks), result.rows, WS_PLURAL(result.rows),
 		       result.closed ? "closed" : "not closed");
 		if (result.damage)
 			printf("damaged, %" PRIu64 " finding%s\n", result.damage,
-			       plural(result.damage));
+			       WS_PLURAL(result.damage));
 		else
 			puts("whole");
 		status = ws_trace_file_open(&f, argv[0], err);
@@ -84,7 +79,8 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 		for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
 			lost += f.stats->losses[i].count;
 		ws_display_name(stdout, f.name);
-		printf(": %" PRIu64 " record%s read; ", f.stats->events, plural(f.stats->events));
+		printf(": %" PRIu64 " record%s read; ", f.stats->events,
+		       WS_PLURAL(f.stats->events));
 		if (lost)
 			printf("damaged, %" PRIu64 " lost\n", lost);
 		else

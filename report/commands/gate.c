@@ -87,8 +87,7 @@ static void add_unread(void *ctx, size_t i, const char *why)
 	const struct ws_bytes name = ws_name_of_file(ws_bytes_of(of->list->path[i]));
 	struct gate_case c = {.nruns = 1};
 
-	snprintf(c.key.workload, sizeof(c.key.workload), "%.*s", (int)name.len,
-	         (const char *)name.ptr);
+	snprintf(c.key.workload, sizeof(c.key.workload), "%.*s", WS_SHOWN(name));
 	set_failed(&c, why);
 	WS_GROW(of->g->cases, of->g->ncases + 1, of->g->capacity);
 	of->g->cases[of->g->ncases++] = c;
@@ -341,7 +340,7 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 				            "counts once",
 				            folder, c->ncopies,
 				            c->ncopies == 1 ? " has" : "s have");
-			ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
+			ws_ui_print("%s: %zu run%s%s", folder, c->nruns, WS_PLURAL(c->nruns),
 			            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
 			ws_trace_list_release(&list);
 			free(folder);
@@ -498,7 +497,7 @@ static void write_comment(const struct gate *g)
 		/* the answer: "❌ 1 of 5 workloads is slower" */
 		size_t n[WS_GATE_FAILED + 1] = {0};
 		enum ws_gate_outcome worst = WS_GATE_PASSED;
-		const char *plural = g->ncases == 1 ? "" : "s";
+		const char *plural = WS_PLURAL(g->ncases);
 
 		for (size_t i = 0; i < g->ncases; i++) {
 			n[g->cases[i].judgement.outcome]++;
@@ -542,13 +541,12 @@ static void write_comment(const struct gate *g)
 static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_err *err)
 {
 	struct ws_trace_list list[2] = {{0}};
-	enum ws_status status;
 	size_t failed;
 
 	g->o.diff.paired = true;
 	g->o.diff.name[0] = "A";
 	g->o.diff.name[1] = "B";
-	status = ws_pairs_list(folder, list, &failed, err);
+	enum ws_status status = ws_pairs_list(folder, list, &failed, err);
 	WS_THEN(status, ws_traces_read(&list[1], &g->o.model, add_run, NULL,
 	                               &(struct of_runs){g, &list[1]}, err));
 	if (status == WS_OK && g->ncases > 1)
@@ -563,7 +561,7 @@ static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_
 	if (status == WS_OK && failed)
 		ws_say_add(g->cases[0].judgement.words, sizeof(g->cases[0].judgement.words),
 		           " Left out, because a run failed: %zu pair%s.", failed,
-		           failed == 1 ? "" : "s");
+		           WS_PLURAL(failed));
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);
 	return status;

@@ -76,10 +76,9 @@ static enum ws_status judge(const char *folder, const struct referee_opts *o, st
 	struct ws_trace_list list[2] = {{0}};
 	struct ws_referee_result result = {0};
 	struct ws_report *report = NULL;
-	enum ws_status status;
 
 	ws_sides_collect_evidence(sides);
-	status = ws_pairs_list(folder, list, &result.pairs_failed, err);
+	enum ws_status status = ws_pairs_list(folder, list, &result.pairs_failed, err);
 	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, false, err));
 	WS_THEN(status, ws_referee_make(sides, &o->diff, folder, &report, &result, err));
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));

@@ -244,7 +244,6 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	else if (is_short && !o->sql_path) {
 		/* One step has no statistics. */
 		const struct ws_table *last;
-		int steps;
 
 		ws_report_shorten(report, short_tables, &view, slots);
 		if (!report->page->has_slow_step) { /* then the place before the last is its */
@@ -252,7 +251,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 			slots[view.ntables - 1] = slots[view.ntables];
 		}
 		last = view.tables[view.ntables - 1];
-		steps = ws_table_column_index(last->def, "steps");
+		int steps = ws_table_column_index(last->def, "steps");
 		if (steps >= 0 &&
 		    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
 			view.ntables--;
@@ -317,12 +316,11 @@ static enum ws_status check_ranks(const struct ws_trace_list *list, const struct
 		if (!digits || strcmp(dash + 2 + digits, ".wtrace") != 0)
 			return WS_OK;
 	}
-	WS_FAIL_IF(
-	        ws_ranks_are_unrelated(ranks), err, USAGE,
-	        "these %zu traces are repeated runs, not ranks of one run. Did you mean 'warpsheet "
-	        "aa' (how much they vary), 'warpsheet diff A... -- B...' or 'warpsheet sweep'? "
-	        "'warpsheet report' takes one of them",
-	        list->n);
+	WS_FAIL_IF(ws_ranks_are_unrelated(ranks), err, USAGE,
+	           "these %zu traces are repeated runs, not ranks of one run. Did you mean "
+	           "'warpsheet aa' (how much they vary), 'warpsheet diff A... -- B...' or "
+	           "'warpsheet sweep'? 'warpsheet report' takes one of them",
+	           list->n);
 	return WS_OK;
 }
 

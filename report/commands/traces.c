@@ -420,13 +420,12 @@ void ws_run_status_read(const char *path, char **text, const char **reason)
 {
 	static const char result[] = "result=";
 	FILE *f = fopen(path, "rb");
-	size_t n;
 
 	*reason = NULL;
 	*text = ws_xarray(1, MOST_STATUS_BYTES);
 	if (!f)
 		return;
-	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
+	size_t n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
 	(*text)[n] = '\0';
 	fclose(f);
 	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)

@@ -253,9 +253,8 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	ws_table_note(table, "%s", aa->verdict);
 	ws_diff_note_copies(aa->side, "", table);
 	if (isnan(aa->d->grade.run_noise))
-		ws_table_note(table,
-		              "CPU runs are not graded from one recording. Pass --run-noise to "
-		              "assume a noise level.");
+		ws_table_note(table, "CPU runs are not graded from one recording. Pass --run-noise "
+		                     "to assume a noise level.");
 	else
 		ws_table_note(table,
 		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
@@ -279,8 +278,7 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	           aa.side->ncopies ? "; these have the same bytes and are one" : "");
 	ws_sides_prepare_aa(s, opts);
 	struct ws_bytes name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
-	char *trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-	                         aa.side->nrecordings - 1);
+	char *trace = ws_xformat("%.*s and %zu more", WS_SHOWN(name), aa.side->nrecordings - 1);
 	plan.trace = trace;
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);

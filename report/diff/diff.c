@@ -188,9 +188,8 @@ enum ws_status ws_diff_make(struct ws_sides *sides, const struct ws_diff_opts *o
 			         d->side[s].nrecordings - 1);
 	}
 	char *trace =
-	        ws_xformat("A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
-	                   (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
-	                   (const char *)file[1].ptr, more[1]);
+	        ws_xformat("A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, WS_SHOWN(file[0]),
+	                   more[0], d->side[1].name, WS_SHOWN(file[1]), more[1]);
 	plan.trace = trace;
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);

@@ -44,7 +44,6 @@ static void add_place(struct evidence *e, struct ws_work_place *at, bool is_insi
 static void claim_peak(struct evidence *e, double needed_ns, double ns, const char *what,
                        struct ws_bytes name)
 {
-	char times[2][WS_SAY_TIME];
 	struct ws_evidence *out = e->out;
 
 	if (!(ns > 0) || !(needed_ns / ns > out->peak_share))
@@ -52,8 +51,7 @@ static void claim_peak(struct evidence *e, double needed_ns, double ns, const ch
 	out->peak_share = needed_ns / ns;
 	snprintf(out->peak_words, sizeof(out->peak_words),
 	         "%s of %.*s need %s at the device's peak, but took %s", what,
-	         (int)(name.len < 60 ? name.len : 60), (const char *)name.ptr,
-	         ws_say_time_in(needed_ns, times[0]), ws_say_time_in(ns, times[1]));
+	         WS_SHOWN_MOST(name, 60), WS_SHOWN_TIME(needed_ns), WS_SHOWN_TIME(ns));
 }
 
 /* The highest rate that a product can reach in FLOP/s; 0 if none is known. A product of fp32 whose

@@ -30,13 +30,10 @@ static double change_of(const struct ws_diff_row *row)
 /* "47.5 ms less" */
 static void add_change(struct ws_sentence *text, double ns)
 {
-	char time[WS_SAY_TIME];
-
 	if (fabs(ns) < 0.5)
 		ws_sentence_add(text, "unchanged");
 	else
-		ws_sentence_add(text, "%s %s", ws_say_time_in(fabs(ns), time),
-		                ns < 0 ? "less" : "more");
+		ws_sentence_add(text, "%s %s", WS_SHOWN_TIME(fabs(ns)), ns < 0 ? "less" : "more");
 }
 
 static void add_changes(const struct ws_diff *d, struct ws_table *t,
@@ -59,8 +56,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		sum += change;
 		if (n++ >= MOST_NAMED)
 			continue;
-		ws_sentence_add(&text, "%s%.*s", n > 1 ? ", " : "",
-		                name.len < 60 ? (int)name.len : 60, (const char *)name.ptr);
+		ws_sentence_add(&text, "%s%.*s", n > 1 ? ", " : "", WS_SHOWN_MOST(name, 60));
 		if (d->by_steps)
 			ws_sentence_add(&text, " (%s)",
 			                ws_phase_name((enum ws_phase)row->key.phase));
@@ -106,7 +102,6 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 		/* Where the gain went. */
 		const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
 		struct ws_sentence text = {""};
-		char time[WS_SAY_TIME];
 
 		if (!isnan(gpu) && !isnan(step)) {
 			ws_sentence_add(&text, "%s: ",
@@ -120,7 +115,7 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 				ws_sentence_add(&text, " %s: %s more.",
 				                ws_diff_is_of_host_ops(d) ? "Time in no operation"
 				                                          : "Idle time and copies",
-				                ws_say_time_in(other, time));
+				                WS_SHOWN_TIME(other));
 			/* Adds classes that became slower and so reduced the gain of others. */
 			const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
 			double gained = 0, lost = 0;
@@ -140,9 +135,8 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 				if (change < fmax(gained / 100, SMALL_LOSS * whole))
 					continue;
 				ws_sentence_add(&text, "%s %.*s %s more",
-				                named++ ? "," : " Slower classes:", (int)name.len,
-				                (const char *)name.ptr,
-				                ws_say_time_in(change, time));
+				                named++ ? "," : " Slower classes:", WS_SHOWN(name),
+				                WS_SHOWN_TIME(change));
 				/* losses larger than the gain are described otherwise */
 				if (lost <= gained)
 					ws_sentence_add(&text, " (%.0f %% of the gain)",

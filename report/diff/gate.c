@@ -290,7 +290,7 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 	out->outcome = judge(result, opts, out);
 	if (result->pairs_apart)
 		add_words(out, " Left out, because the clocks of their runs differed: %zu pair%s.",
-		          result->pairs_apart, result->pairs_apart == 1 ? "" : "s");
+		          result->pairs_apart, WS_PLURAL(result->pairs_apart));
 	/* sentences of the comparison already contain the number of runs */
 	if (out->runs_needed && !strstr(out->words, " Record "))
 		add_words(out,

@@ -35,9 +35,8 @@ bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, 
 
 /* --- facts of the workload ------------------------------------------------------------------- */
 
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_reason(struct ws_diff *d, const char *fmt,
+                                                             ...)
 {
 	va_list args;
 
@@ -171,10 +170,7 @@ void ws_diff_find_reasons(struct ws_diff *d)
 			                                                   work_facts[i].key));
 		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
 			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
-			           (int)(value[0].len < 40 ? value[0].len : 40),
-			           (const char *)value[0].ptr,
-			           (int)(value[1].len < 40 ? value[1].len : 40),
-			           (const char *)value[1].ptr);
+			           WS_SHOWN_MOST(value[0], 40), WS_SHOWN_MOST(value[1], 40));
 	}
 	compare_recordings(d, 0);
 	compare_recordings(d, 1);

@@ -315,8 +315,7 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 
 				if (bits[row->key.path] >> bit & 1)
 					list = ws_arena_format(&r.rows->arena, "%s%s%.*s", list,
-					                       *list ? ", " : "", (int)name.len,
-					                       (const char *)name.ptr);
+					                       *list ? ", " : "", WS_SHOWN(name));
 			}
 			row->key.dtype[s] = ws_texts_add_str(&names->texts, list);
 		}

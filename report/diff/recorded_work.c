@@ -587,7 +587,6 @@ void ws_reader_read_work(struct ws_reader *c)
 			if (at >= c->windows->window[k].start_ns &&
 			    at < c->windows->window[k].end_ns)
 				sample = k;
-		struct ws_copy_sum *sum;
 
 		if (sample == WS_NONE)
 			continue;
@@ -596,7 +595,8 @@ void ws_reader_read_work(struct ws_reader *c)
 			r->samples[sample].graph_ns += work->dur_ns;
 			continue;
 		}
-		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
+		struct ws_copy_sum *sum =
+		        &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
 		sum->count++;
 		sum->bytes += work->bytes;
 		sum->without_size += !work->bytes; /* 0 means not recorded */

@@ -95,17 +95,15 @@ struct referee {
 
 #define SAY(r, ...) ws_say_add((r)->result->words, sizeof((r)->result->words), __VA_ARGS__)
 
-static void add_reason(struct referee *r, enum reason_kind kind, int side,
-                       enum ws_referee_verdict leads_to, const char *fmt, ...)
-        __attribute__((format(printf, 5, 6)));
-static void add_reason(struct referee *r, enum reason_kind kind, int side,
-                       enum ws_referee_verdict leads_to, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void add_reason(struct referee *r,
+                                                             enum reason_kind kind, int side,
+                                                             enum ws_referee_verdict leads_to,
+                                                             const char *fmt, ...)
 {
-	struct reason *reason;
 	va_list args;
 
 	WS_GROW(r->reasons, r->nreasons + 1, r->capacity);
-	reason = &r->reasons[r->nreasons++];
+	struct reason *reason = &r->reasons[r->nreasons++];
 	*reason = (struct reason){.kind = kind, .side = side, .leads_to = leads_to};
 	va_start(args, fmt);
 	vsnprintf(reason->words, sizeof(reason->words), fmt, args);
@@ -116,12 +114,6 @@ static const char *name_of(const struct referee *r, int s)
 {
 	return r->d->side[s].name;
 }
-
-/* The time in words; for one sentence with up to three of them. */
-struct time_words {
-	char text[WS_SAY_TIME];
-};
-#define TIME(ns) ws_say_time_in(ns, (struct time_words){""}.text)
 
 /* Adds up the evidence of all recordings of each side. */
 static void add_up(struct referee *r)
@@ -194,7 +186,7 @@ static void find_impossible(struct referee *r)
 		if (f[s].instant)
 			add_reason(r, REASON_CLOCK, s, by_clock,
 			           "%llu kernel%s of %s took no time.",
-			           (unsigned long long)f[s].instant, f[s].instant == 1 ? "" : "s",
+			           (unsigned long long)f[s].instant, WS_PLURAL(f[s].instant),
 			           name_of(r, s));
 		if (of_peak[s])
 			add_reason(r, REASON_PEAK, s, of_one_side(of_peak, OF_TIMES), "%s: %s.",
@@ -251,8 +243,8 @@ static void find_claims(struct referee *r)
 			add_reason(r, REASON_CLAIM, s,
 			           has[s] ? of_one_side(has, OF_TIMES) : OF_TIMES,
 			           "%s claims %s per step; its recorded steps took %s to %s.",
-			           name_of(r, s), TIME(of[s].claimed_ns), TIME(of[s].least_ns),
-			           TIME(of[s].most_ns));
+			           name_of(r, s), WS_SHOWN_TIME(of[s].claimed_ns),
+			           WS_SHOWN_TIME(of[s].least_ns), WS_SHOWN_TIME(of[s].most_ns));
 	}
 }
 
@@ -324,9 +316,8 @@ static void find_lower_precision(struct referee *r)
 	add_reason(r, REASON_PRECISION, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 	           "%s computes %.3g %% of its products in %s%.*s, where %s computes in %s%.*s.",
 	           name_of(r, 1), 100 * (double)lower / (double)products, is_sum ? "sums of " : "",
-	           (int)dtype[1].len, (const char *)dtype[1].ptr, name_of(r, 0),
-	           is_sum ? "sums of fp32 with " : "", (int)dtype[0].len,
-	           (const char *)dtype[0].ptr);
+	           WS_SHOWN(dtype[1]), name_of(r, 0), is_sum ? "sums of fp32 with " : "",
+	           WS_SHOWN(dtype[0]));
 }
 
 /* The most calls in any step, over those of the median step. */
@@ -390,19 +381,17 @@ static void explain_less_work(struct referee *r)
 		           "results that it kept.",
 		           name_of(r, 1));
 	if (calls_before > lacking / 2)
-		add_reason(
-		        r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
-		        "them before its first step.",
-		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		        name_of(r, 1), calls_before);
+		add_reason(r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
+		           "of them before its first step.",
+		           name_of(r, 0), lacking, WS_PLURAL(lacking), name_of(r, 1), name_of(r, 1),
+		           calls_before);
 	if (calls_later > lacking / 2)
-		add_reason(
-		        r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
-		        "them per step between its steps or after them.",
-		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
-		        name_of(r, 1), calls_later);
+		add_reason(r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g "
+		           "of them per step between its steps or after them.",
+		           name_of(r, 0), lacking, WS_PLURAL(lacking), name_of(r, 1), name_of(r, 1),
+		           calls_later);
 }
 
 static void find_other_work(struct referee *r)
@@ -412,7 +401,7 @@ static void find_other_work(struct referee *r)
 	if (a->gpu_ns && !b->gpu_ns)
 		add_reason(r, REASON_NO_WORK, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does no work that was recorded; %s works for %s%s.", name_of(r, 1),
-		           name_of(r, 0), TIME((double)a->gpu_ns / (double)a->nsamples),
+		           name_of(r, 0), WS_SHOWN_TIME((double)a->gpu_ns / (double)a->nsamples),
 		           r->d->by_steps ? " per step" : "");
 	else if (*r->compared->reasons)
 		add_reason(r, REASON_WORK, 2, WS_REFEREE_NOT_THE_SAME_WORK, "The work differs: %s.",
@@ -473,12 +462,11 @@ static void find_remarks(struct referee *r)
 	const double *step_ns = r->d->typical_ns;
 
 	if (r->d->fused_share > 0.05 && !r->d->nreasons)
-		add_reason(
-		        r, REASON_FUSED, 1, OF_TIMES,
-		        "%s has no kernels of its own for %.2g %% of the GPU time of %s: its other "
-		        "kernels do this work, too, or %s leaves it out. Only a difference "
-		        "beyond this time is proven.",
-		        name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
+		add_reason(r, REASON_FUSED, 1, OF_TIMES,
+		           "%s has no kernels of its own for %.2g %% of the GPU time of %s: its "
+		           "other kernels do this work, too, or %s leaves it out. Only a "
+		           "difference beyond this time is proven.",
+		           name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
 	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
 		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
 		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",
@@ -491,14 +479,14 @@ static void find_remarks(struct referee *r)
 		        "The device works on stream %llu for %s after the end of the step of %s, "
 		        "which a timer in the program does not see; the times here include it.",
 		        (unsigned long long)b->recordings[0].evidence.behind_stream,
-		        TIME(r->found[1].behind_ns), name_of(r, 1));
+		        WS_SHOWN_TIME(r->found[1].behind_ns), name_of(r, 1));
 	if (r->compared->pairs_apart) {
 		const double *mhz = r->compared->clock_mhz;
 
 		add_reason(r, REASON_CLOCKS, 2, OF_TIMES,
 		           "Left out, because the clocks of their runs differed: %zu pair%s (on "
 		           "average %s %.0f MHz, %s %.0f MHz). Lock the clocks.",
-		           r->compared->pairs_apart, r->compared->pairs_apart == 1 ? "" : "s",
+		           r->compared->pairs_apart, WS_PLURAL(r->compared->pairs_apart),
 		           name_of(r, 0), mhz[0], name_of(r, 1), mhz[1]);
 	}
 	find_recorder(r);
@@ -550,8 +538,6 @@ static void judge_times(struct referee *r)
 
 static void judge(struct referee *r)
 {
-	enum ws_referee_verdict grave;
-
 	r->pairs = r->compared->overall.basis == WS_BASIS_PAIRS ? r->compared->overall.recordings[0]
 	                                                        : 0;
 	add_up(r);
@@ -560,7 +546,7 @@ static void judge(struct referee *r)
 	find_claims(r);
 	find_other_work(r);
 	find_remarks(r);
-	grave = gravest(r);
+	enum ws_referee_verdict grave = gravest(r);
 	r->is_void = grave != OF_TIMES;
 	if (r->is_void) {
 		r->result->verdict = grave;
@@ -576,7 +562,7 @@ static void judge(struct referee *r)
 	if (r->result->pairs_failed)
 		SAY(r, "%sLeft out, because a run failed: %zu pair%s.",
 		    *r->result->words ? " " : "", r->result->pairs_failed,
-		    r->result->pairs_failed == 1 ? "" : "s");
+		    WS_PLURAL(r->result->pairs_failed));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -680,9 +666,8 @@ static void fill_pairs(const struct referee *r, struct ws_table *t)
 		}
 		ws_cell_set_real(&row[WS_TC_referee_pairs_ratio], ns[1] / ns[0]);
 		ws_cell_set_str(t, &row[WS_TC_referee_pairs_counts],
-		                ws_recordings_are_apart(of[0], of[1])
-		                        ? "no: the clocks differed"
-		                        : "yes");
+		                ws_recordings_are_apart(of[0], of[1]) ? "no: the clocks differed"
+		                                                      : "yes");
 	}
 }
 

@@ -32,10 +32,10 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		const struct ws_side *side = &d->side[s];
 
 		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s%s in all.", s ? "B" : "A",
-		              side->name, side->nrecordings, side->nrecordings == 1 ? "" : "s",
+		              side->name, side->nrecordings, WS_PLURAL(side->nrecordings),
 		              side->nsamples,
 		              side->recordings[0].has_steps ? "measured step" : "whole trace",
-		              side->nsamples == 1 ? "" : "s");
+		              WS_PLURAL(side->nsamples));
 		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
 	}
 	if (ws_clocks_differ(d->result->clock_mhz[0], d->result->clock_mhz[1]) &&
@@ -45,11 +45,10 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		              "explain is AMBIGUOUS.",
 		              d->result->clock_mhz[0], d->result->clock_mhz[1]);
 	if (d->compares_unrecorded)
-		ws_table_note(
-		        t,
-		        "Typical time, change and grade of the whole step are those of %zu and "
-		        "%zu steps that were not recorded (record --calibrate).",
-		        unrecorded_of(&d->side[0]), unrecorded_of(&d->side[1]));
+		ws_table_note(t,
+		              "Typical time, change and grade of the whole step are those of %zu "
+		              "and %zu steps that were not recorded (record --calibrate).",
+		              unrecorded_of(&d->side[0]), unrecorded_of(&d->side[1]));
 	else if (unrecorded_of(&d->side[0]) + unrecorded_of(&d->side[1]))
 		ws_table_note(t,
 		              "Recorded steps are compared: not every recording has %d steps that "
@@ -107,9 +106,8 @@ void ws_diff_note_only(struct ws_diff *d, struct ws_table *t)
 void ws_diff_note_phases(struct ws_diff *d, struct ws_table *t)
 {
 	if (!d->by_steps) {
-		ws_table_set_not_recorded(
-		        t, "No steps found, so there are no phases to compare. Use --step PATTERN "
-		           "to name the step range.");
+		ws_table_set_not_recorded(t, "No steps found, so there are no phases to compare. "
+		                             "Use --step PATTERN to name the step range.");
 		return;
 	}
 	if (ws_diff_has_phases(d))

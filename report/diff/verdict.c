@@ -107,11 +107,10 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		const double more = (faster ? c->less_work : c->more_work) - 1;
 
 		print_ratio(c->ratio, ratio, sizeof(ratio));
-		snprintf(
-		        out, size,
-		        "No significant difference in common work: %s is %s, but %s also did %s %% "
-		        "more work.",
-		        d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
+		snprintf(out, size,
+		         "No significant difference in common work: %s is %s, but %s also did %s "
+		         "%% more work.",
+		         d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
 	} else {
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 		char settles[96], assumed[48];
@@ -137,13 +136,12 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
-			snprintf(
-			        out, size,
-			        "No significant difference: %s differs by %s %% (%d %% CI %s %% to "
-			        "%s %%%s).%s",
-			        d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
-			        SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
-			        settles);
+			snprintf(out, size,
+			         "No significant difference: %s differs by %s %% (%d %% CI %s %% "
+			         "to %s %%%s).%s",
+			         d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			         SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
+			         settles);
 		else
 			snprintf(out, size,
 			         "No significant difference: %s looks %s, but the runs vary too "
@@ -200,11 +198,10 @@ static void add_clocks_reason(const struct ws_diff *d, const struct ws_diff_row 
 		return;
 	*text->text = '\0';
 	if (row->by_clocks == WS_CLOCKS_SAME_CYCLES)
-		ws_sentence_add(
-		        text,
-		        "No significant difference in cycles: the clocks differed (%.0f and "
-		        "%.0f MHz).",
-		        mhz[0], mhz[1]);
+		ws_sentence_add(text,
+		                "No significant difference in cycles: the clocks differed (%.0f "
+		                "and %.0f MHz).",
+		                mhz[0], mhz[1]);
 	else
 		ws_sentence_add(text,
 		                "The clocks can explain the difference of %.3g %%: they differed "
@@ -335,13 +332,12 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 			}
 			for (size_t i = 0; i < 2; i++) {
 				const double change = ns[i][1] - ns[i][0];
-				char time[WS_SAY_TIME];
 
 				if (!ns[i][0] && !ns[i][1])
 					continue;
 				ws_verdict_numbers(v->t,
 				                   ws_table_add(v->t, subjects[i], "%s %s.",
-				                                ws_say_time_in(fabs(change), time),
+				                                WS_SHOWN_TIME(fabs(change)),
 				                                change < 0 ? "less" : "more"),
 				                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
 			}
@@ -434,10 +430,7 @@ static void note_arguments(const struct verdict *v)
 		ws_table_note(v->t,
 		              "The programs ran with other arguments: '%.*s' and '%.*s'. record "
 		              "--fact KEY=VALUE names what they say of the work.",
-		              (int)(arguments[0].len < 80 ? arguments[0].len : 80),
-		              (const char *)arguments[0].ptr,
-		              (int)(arguments[1].len < 80 ? arguments[1].len : 80),
-		              (const char *)arguments[1].ptr);
+		              WS_SHOWN_MOST(arguments[0], 80), WS_SHOWN_MOST(arguments[1], 80));
 }
 
 /* Clocks that differ, and energy per step, the mean of each side's recordings. */
@@ -485,7 +478,7 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 				ws_table_add(v.t, "damaged",
 				             "%.*s is damaged: its numbers cover the intact rest. "
 				             "'warpsheet check' lists the damage.",
-				             (int)name.len, (const char *)name.ptr);
+				             WS_SHOWN(name));
 		}
 	}
 	for (size_t i = 0; i < v.d->nreasons; i++) {
@@ -526,7 +519,6 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 			const double n = (double)side->nsamples;
 			const bool of_ops = ws_diff_is_of_host_ops(v.d);
 			const char *per = v.d->by_steps ? " per step" : "";
-			char time[WS_SAY_TIME];
 
 			if (!rest->kernels)
 				ws_sentence_add(&text, "All %s of %s %s a counterpart.",
@@ -537,20 +529,19 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 				                "%s runs %.4g %s%s without a counterpart (%s).",
 				                side->name, (double)rest->kernels / n,
 				                ws_diff_work_noun(v.d), per,
-				                ws_say_time_in(((double)side->gpu_ns -
-				                                (double)v.d->matched_ns[s]) /
-				                                       n,
-				                               time));
+				                WS_SHOWN_TIME(((double)side->gpu_ns -
+				                               (double)v.d->matched_ns[s]) /
+				                              n));
 			if (rest->casts)
 				ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 				                (double)rest->casts / n, per,
-				                ws_say_time_in((double)rest->cast_ns / n, time));
+				                WS_SHOWN_TIME((double)rest->cast_ns / n));
 			if (rest->scalings)
 				ws_sentence_add(&text,
 				                " %s adds %.4g %s that scale the loss%s (%s).",
 				                side->name, (double)rest->scalings / n,
 				                ws_diff_work_noun(v.d), per,
-				                ws_say_time_in((double)rest->scaling_ns / n, time));
+				                WS_SHOWN_TIME((double)rest->scaling_ns / n));
 			ws_table_add(v.t, s ? "only in B" : "only in A", "%s", text.text);
 		}
 	}
@@ -574,19 +565,17 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 			struct ws_bytes name = ws_texts_get(&d->names.texts, r->name);
 
 			for (size_t k = 0; k < r->origin->nnotes; k++)
-				ws_table_note(v.t, "%.*s: %s", (int)name.len,
-				              (const char *)name.ptr, r->origin->notes[k]);
+				ws_table_note(v.t, "%.*s: %s", WS_SHOWN(name), r->origin->notes[k]);
 			if (r->graphs_ns)
 				ws_table_note(v.t,
 				              "%.*s: CUDA graphs traced as a whole took %.3f ms; "
 				              "their kernels were not recorded, so nothing of "
 				              "them is compared.",
-				              (int)name.len, (const char *)name.ptr,
-				              (double)r->graphs_ns / 1e6);
+				              WS_SHOWN(name), (double)r->graphs_ns / 1e6);
 			if (r->unfinished)
 				ws_table_note(v.t,
 				              "%.*s: %zu of its steps %s cut off, and left out.",
-				              (int)name.len, (const char *)name.ptr, r->unfinished,
+				              WS_SHOWN(name), r->unfinished,
 				              r->unfinished == 1 ? "was" : "were");
 		}
 	}

@@ -145,11 +145,9 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	const double change = p->kind == WS_PART_OVERLAP ? -change_of(p) : change_of(p);
 	const struct ws_bytes name = ws_diff_class_name(p->name);
 	const bool is_time = p->kind == WS_PART_IDLE && !ws_bytes_begin(p->name, "waiting ");
-	char ns[WS_SAY_TIME];
 
-	snprintf(out, size, "%s %s %s%.*s%s", ws_say_time_in(fabs(change), ns),
-	         change < 0 ? "less" : "more", is_time ? "time " : "",
-	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
+	snprintf(out, size, "%s %s %s%.*s%s", WS_SHOWN_TIME(fabs(change)),
+	         change < 0 ? "less" : "more", is_time ? "time " : "", WS_SHOWN_MOST(name, 60),
 	         p->kind == WS_PART_CLASS       ? " kernels"
 	         : p->kind == WS_PART_OPERATION ? " operations"
 	                                        : "");
@@ -163,7 +161,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 {
 	const double whole = p->whole_ns[1] - p->whole_ns[0];
 	const struct ws_diff_part *first = NULL, *second = NULL;
-	char ns[WS_SAY_TIME], name[2][128];
+	char name[2][128];
 
 	*out = '\0';
 	for (size_t i = 0; i < p->n; i++) {
@@ -186,7 +184,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 		ws_diff_print_part(second, name[1], sizeof(name[1]));
 	else
 		second = NULL;
-	snprintf(out, size, "%s %s%s: %s%s%s.", ws_say_time_in(fabs(whole), ns),
+	snprintf(out, size, "%s %s%s: %s%s%s.", WS_SHOWN_TIME(fabs(whole)),
 	         whole < 0 ? "less" : "more", d->by_steps ? " per step" : "", name[0],
 	         second ? ", " : "", second ? name[1] : "");
 }
@@ -219,12 +217,11 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_parts parts;
-	double at;
 
 	ws_diff_find_parts(d, &parts);
 	/* Whether anything ran: true for every valid step or whole trace. */
 	if (parts.whole_ns[0] > 0 && parts.whole_ns[1] > 0) {
-		at = parts.whole_ns[0];
+		double at = parts.whole_ns[0];
 		for (size_t i = 0; i < parts.n; i++) {
 			const struct ws_diff_part *p = &parts.part[i];
 			struct ws_cell *row =

@@ -286,8 +286,6 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
 	const uint32_t number =
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
-	enum ws_scope scope;
-	size_t overrun;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
 	                             .call = number,
@@ -297,11 +295,10 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
 	                                          : WS_NONE};
 	const struct ws_model *m = j->m;
 	const struct ws_joined_range *range;
-	bool inherits;
 
 	if (k.cpu_op == WS_NONE && call)
 		k.cpu_op = ws_joined_call_op(m, call);
-	inherits = k.range == WS_NONE;
+	bool inherits = k.range == WS_NONE;
 	if (inherits)
 		k.range = inherited_range(&m->cpu_ops, k.cpu_op);
 	range = ws_joined_rows_range(j->rows, k.range);
@@ -364,10 +361,10 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
 		j->kernels_of_step[k.step]++;
 		j->gpu_ns_of_step[k.step] += k.dur_ns;
 	}
-	scope = ws_scope_of(j->m, k.step, k.kind->marks);
+	enum ws_scope scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
-	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
+	size_t overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
 	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
 	if (overrun != SIZE_MAX)
 		forget_time(j, overrun);
@@ -478,13 +475,12 @@ static bool is_interrupted(const struct runs *f, const struct phase_span *run, i
 {
 	const struct ws_op_tree *r = &f->m->cpu_ops.tree;
 	uint32_t own = f->m->steps[run->step].thread;
-	size_t first;
 
 	if (phase_of_rank(run->rank) != WS_PHASE_BACKWARD)
 		return any_within(f->backward, f->nbackward, run->end_ns, until_ns);
 	if (own >= r->nthreads)
 		return false;
-	first = r->thread_first[own];
+	size_t first = r->thread_first[own];
 	return any_within(r->start_ns + first, r->thread_first[own + 1] - first, run->end_ns,
 	                  until_ns);
 }
@@ -548,7 +544,6 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 	for (uint32_t i = 0; i < tree->n && links; i++) {
 		const int64_t start_ns = tree->start_ns[i];
 		const uint32_t thread = tree->thread[i];
-		const struct ws_evaluation *e;
 
 		/* both are in order of threads and begins */
 		while (at < m->nevaluations &&
@@ -556,7 +551,7 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 		        (m->steps[m->evaluations[at].step].thread == thread &&
 		         m->evaluations[at].end_ns <= start_ns)))
 			at++;
-		e = at < m->nevaluations ? &m->evaluations[at] : NULL;
+		const struct ws_evaluation *e = at < m->nevaluations ? &m->evaluations[at] : NULL;
 		ops->phase[i] =
 		        e && m->steps[e->step].thread == thread && e->start_ns <= start_ns &&
 		                        tree->end_ns[i] <= e->end_ns
@@ -682,7 +677,6 @@ static void find_ranges_begin(struct range_finder *f, struct ws_joined_rows *row
 static uint32_t find_range(struct range_finder *f, uint32_t thread, int64_t time_ns)
 {
 	const struct ws_joined_range *r;
-	uint32_t *in;
 
 	for (; f->begun < f->rows->nranges &&
 	       (r = ws_joined_rows_range(f->rows, f->begun))->start_ns <= time_ns;
@@ -690,7 +684,7 @@ static uint32_t find_range(struct range_finder *f, uint32_t thread, int64_t time
 		f->innermost[r->context->thread] = f->begun;
 	if (thread == WS_NONE)
 		return WS_NONE;
-	in = &f->innermost[thread];
+	uint32_t *in = &f->innermost[thread];
 	while ((r = ws_joined_rows_range(f->rows, *in)) && r->end_ns < time_ns)
 		*in = r->parent;
 	return *in;
@@ -738,11 +732,10 @@ static void join_kernels(void *ctx, struct ws_model *m)
 		ws_order_by(order, time_ns, m->ngraph_nodes);
 		for (size_t i = 0; i < m->ngraph_nodes; i++) {
 			struct ws_graph_node *node = &m->graph_nodes[order[i]];
-			uint32_t innermost;
 
 			if (node->captured != order[i])
 				continue;
-			innermost = find_range(&finder, node->thread, node->time_ns);
+			uint32_t innermost = find_range(&finder, node->thread, node->time_ns);
 
 			/* it belongs to the range and operation in which the program captured it,
 			 * by the rules for a launch at that time */
@@ -777,7 +770,6 @@ static void join_kernels(void *ctx, struct ws_model *m)
 		struct ws_work *w = &m->work[i];
 		const struct ws_joined_call *call;
 		const struct ws_joined_range *range;
-		const struct ws_graph_node *node;
 
 		w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
 		call = ws_joined_rows_call(rows, w->call);
@@ -794,7 +786,8 @@ static void join_kernels(void *ctx, struct ws_model *m)
 			take_range_of_process(j, w->call, &w->range, &w->step);
 		range = ws_joined_rows_range(rows, w->range);
 		w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
-		node = captured_node(j, w->process, w->graph_node, call, w->start_ns);
+		const struct ws_graph_node *node =
+		        captured_node(j, w->process, w->graph_node, call, w->start_ns);
 		if (node) {
 			if (node->range != WS_NONE && call)
 				list_launched(j, w->call, w->range, node);
@@ -863,11 +856,10 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
                                    struct ws_model **m, struct ws_err *err)
 {
 	struct reading reading = {.rows = rows, .r = r, .m = m, .join = {.rows = rows}};
-	enum ws_status status;
 
 	*m = NULL;
 	rows->calls_by_id = true;
-	status = read_rows(&reading, name, opts, err);
+	enum ws_status status = read_rows(&reading, name, opts, err);
 
 	/* All kernels are rows: the steps in which recording ended are no measured ones. */
 	ws_launches_free(&reading.join.launches);

@@ -217,12 +217,11 @@ void ws_judge_work(struct ws_judge *j, const struct ws_work *w)
 {
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, w->call);
 	struct ws_broken_law *broken = &j->m->soundness.broken[WS_LAW_BEFORE_LAUNCH];
-	int64_t lead_ns;
 
 	mark_call(j, w->call);
 	if (!call || w->no_time)
 		return;
-	lead_ns = call->start_ns - w->start_ns;
+	int64_t lead_ns = call->start_ns - w->start_ns;
 	if (lead_ns <= CLOCK_NS)
 		return;
 	note_first(broken, w->start_ns, WS_TEXT_EMPTY);

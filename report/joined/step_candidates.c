@@ -88,9 +88,6 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 	for (uint32_t i = 0; i < r->npaths; i++) {
 		const struct ws_path *path = &r->paths[i];
 		const struct ws_bytes name = m->texts[path->name];
-		struct ws_bytes pattern;
-
-		uint64_t id;
 
 		f.of_path[i] = WS_NONE;
 		if (path->depth >= DEPTH_MAX || !name.len || name.len >= 128 ||
@@ -98,11 +95,11 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 		    ws_label_phase(m, path->name) != WS_PHASE_OTHER ||
 		    path->name == WS_TEXT_SETUP || ws_name_is_warm_up(name))
 			continue;
-		pattern = pattern_of(arena, name);
+		struct ws_bytes pattern = pattern_of(arena, name);
 
 		if (!strcmp(pattern.ptr, "*"))
 			continue; /* it would match every range */
-		id = ws_strtab_add(&f.patterns, pattern.ptr, pattern.len);
+		uint64_t id = ws_strtab_add(&f.patterns, pattern.ptr, pattern.len);
 		if (id > f.ngroups)
 			f.group[f.ngroups++] =
 			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};

@@ -431,7 +431,7 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity);
 	c->demangled.len = 0;
 	ws_demangle(name, len, &c->demangled);
-	struct ws_bytes readable = (struct ws_bytes){c->demangled.data, c->demangled.len};
+	struct ws_bytes readable = {c->demangled.data, c->demangled.len};
 	ws_name_normalise(readable.ptr, readable.len, normal, sizeof(normal));
 	/*
 	 * The part for class rules: the function's name and namespace, and for a frame the template

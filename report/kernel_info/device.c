@@ -83,13 +83,12 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 		WS_GROW(p->rows, p->nrows + 1, p->capacity);
 		p->rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
 		struct ws_device_peaks *row = &p->rows[p->nrows];
-		struct ws_text pattern, values, source;
 
 		WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
 		           "device peaks, line %u: a NUL byte", n);
-		pattern = next_part(&line);
-		values = next_part(&line);
-		source = next_part(&line);
+		struct ws_text pattern = next_part(&line);
+		struct ws_text values = next_part(&line);
+		struct ws_text source = next_part(&line);
 		WS_FAIL_IF(pattern.pos == pattern.end, err, USAGE,
 		           "device peaks, line %u: no device name", n);
 		struct ws_text part = values;
@@ -129,13 +128,12 @@ enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks *
                             struct ws_err *err)
 {
 	struct ws_peaks *p;
-	enum ws_status status;
 
 	*out = NULL;
 	WS_FAIL_IF(user_rows && len > WS_PEAKS_MAX_BYTES, err, USAGE,
 	           "device peaks: %zu bytes, more than %u", len, WS_PEAKS_MAX_BYTES);
 	p = ws_xarray(1, sizeof(*p));
-	status = user_rows ? add_rows(p, user_rows, len, 1, err) : WS_OK;
+	enum ws_status status = user_rows ? add_rows(p, user_rows, len, 1, err) : WS_OK;
 	WS_THEN(status, add_rows(p, builtin_rows, sizeof(builtin_rows), 0, err));
 	if (status != WS_OK) {
 		ws_peaks_free(p);
@@ -306,7 +304,6 @@ static uint64_t round_up(uint64_t v, uint64_t multiple)
 static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers, uint64_t warps)
 {
 	uint64_t of_warp = round_up(registers * WARP_THREADS, REGISTER_GRANULARITY);
-	uint64_t warps_per_partition;
 
 	if (!registers)
 		return UINT64_MAX;
@@ -314,7 +311,7 @@ static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers
 	if (registers > l->registers_per_thread ||
 	    of_warp * round_up(warps, 4) > l->registers_per_block)
 		return 0;
-	warps_per_partition = l->registers_per_sm / l->sub_partitions / of_warp;
+	uint64_t warps_per_partition = l->registers_per_sm / l->sub_partitions / of_warp;
 	return warps_per_partition * l->sub_partitions / warps;
 }
 
@@ -348,11 +345,10 @@ static uint32_t kineto_percent(const struct ws_sm_limits *l, uint64_t grid, uint
                                uint32_t active)
 {
 	float blocks = (float)grid / (float)l->sm_count;
-	float occupancy;
 
 	if ((float)active < blocks)
 		blocks = (float)active;
-	occupancy = blocks * (float)threads / (float)l->threads_per_sm;
+	float occupancy = blocks * (float)threads / (float)l->threads_per_sm;
 	return (uint32_t)(0.5 + (double)occupancy * 100.0);
 }
 

@@ -53,7 +53,7 @@ static bool take_vllm_part(struct scan *s, struct ws_batch_part *part, bool *has
 
 		while (s->p < s->end && !ws_name_is_digit(*s->p) && *s->p != ')')
 			s->p++;
-		struct ws_bytes letters = (struct ws_bytes){key, (size_t)(s->p - key)};
+		struct ws_bytes letters = {key, (size_t)(s->p - key)};
 		uint64_t number = take_number(s);
 		uint64_t *sum = sum_of(part, letters);
 		*has_sums |= sum == &part->pairs;
@@ -98,7 +98,7 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 
 		while (s.p < s.end && *s.p != '=' && *s.p != ' ')
 			s.p++;
-		struct ws_bytes name = (struct ws_bytes){key, (size_t)(s.p - key)};
+		struct ws_bytes name = {key, (size_t)(s.p - key)};
 		if (!take(&s, "=")) {
 			s.p++;
 			continue;
@@ -137,7 +137,7 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 		s.p++;
 	if (s.p == s.end)
 		return false;
-	struct ws_bytes word = (struct ws_bytes){mode, (size_t)(s.p - mode)};
+	struct ws_bytes word = {mode, (size_t)(s.p - mode)};
 	if (ws_name_has(word, "DECODE") || ws_name_has(word, "VERIFY"))
 		own = &b->generation;
 	s.p++;

@@ -148,12 +148,11 @@ static void on_flow(void *loader, const void *row)
 	const struct ws_row_flow *r = row;
 	struct ws_loader *l = loader;
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	uint32_t from, to;
 
 	if (r->kind != WS_FLOW_FORWARD_BACKWARD)
 		return;
-	from = op_at(&ops->tree, ws_thread_number(l, r->from_thread, 0), r->from_ns);
-	to = op_at(&ops->tree, ws_thread_number(l, r->to_thread, 0), r->to_ns);
+	uint32_t from = op_at(&ops->tree, ws_thread_number(l, r->from_thread, 0), r->from_ns);
+	uint32_t to = op_at(&ops->tree, ws_thread_number(l, r->to_thread, 0), r->to_ns);
 	if (from != WS_NONE && to != WS_NONE)
 		ops->forward[to] = from;
 }
@@ -168,7 +167,6 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	struct ws_op_copy *rows;
 	int64_t total = 0;
 	uint32_t next = 0; /* thread */
-	size_t n;
 
 	WS_FORWARD(ws_load_op_periods(l, t, err));
 
@@ -188,7 +186,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	for (uint64_t j = 0; j < t->rows; j++)
 		key[j] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, j);
 	ws_order_by(order, key, t->rows);
-	n = ws_op_copies(l, order, key, t->rows, temp, &all);
+	size_t n = ws_op_copies(l, order, key, t->rows, temp, &all);
 	WS_NEW(temp, order, n);
 	WS_NEW(temp, key, n);
 	ws_order_identity(order, n);
@@ -352,14 +350,13 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
 	struct ws_column_data t;
-	enum ws_status status;
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 
 	ops->nconfigs = 1;
 	WS_NEW(&l->m->arena, ops->configs, ws_trace_reader_count(l->r, WS_KIND_OP_CONFIG) + 1);
 	WS_FORWARD(ws_load_each(l, WS_KIND_OP_CONFIG, on_config, l, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
-	status = load_ops(&temp, l, &t, err);
+	enum ws_status status = load_ops(&temp, l, &t, err);
 	ws_arena_free(&temp);
 	ws_column_data_release(&t);
 	return status;
@@ -473,7 +470,6 @@ static uint32_t source_of_function(struct ws_model *m, uint32_t text)
 	const char *packages, *file = name.ptr, *end = file + name.len;
 	const char *behind = memmem(file, name.len, "): ", 3), *open = behind;
 	struct ws_buf line = {0};
-	uint32_t source;
 
 	if (!behind)
 		return 0;
@@ -488,7 +484,7 @@ static uint32_t source_of_function(struct ws_model *m, uint32_t text)
 	ws_buf_put(&line, open + 1, (size_t)(behind - open - 1));
 	ws_buf_put(&line, " ", 1);
 	ws_buf_put(&line, behind + 3, (size_t)(end - behind - 3));
-	source = ws_intern_text(m, (struct ws_bytes){line.data, line.len});
+	uint32_t source = ws_intern_text(m, (struct ws_bytes){line.data, line.len});
 	ws_buf_free(&line);
 	return source;
 }
@@ -598,12 +594,9 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	struct ws_arena temp = {0};
 
 	struct ws_column_data t;
-	enum ws_status status;
-	struct ws_module_event *events;
-	size_t open;
 
 	*n = 0;
-	status = WS_OK;
+	enum ws_status status = WS_OK;
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
 	WS_NEW(&l->temp, calls, t.rows);
 	l->m->python_calls = t.rows;
@@ -653,8 +646,8 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_NEW(arena, *out, 2 * ncalls);
 	/* Open calls were moved to the front of the list, which has been read. */
-	events = *out;
-	open = 0;
+	struct ws_module_event *events = *out;
+	size_t open = 0;
 	for (size_t j = 0; j < ncalls; j++) {
 		struct ws_module_call call = calls[j];
 

@@ -11,16 +11,14 @@ void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes ma
 {
 	static const char prefix[] = "workload.";
 	const char *p = mark.ptr, *end = p + mark.len;
-	const char *equals;
-	uint64_t id;
 
 	if (mark.len < sizeof(prefix) || memcmp(p, prefix, sizeof(prefix) - 1) != 0)
 		return;
 	p += sizeof(prefix) - 1;
-	equals = memchr(p, '=', (size_t)(end - p));
+	const char *equals = memchr(p, '=', (size_t)(end - p));
 	if (!equals || equals == p)
 		return;
-	id = ws_strtab_add(keys, p, (size_t)(equals - p));
+	uint64_t id = ws_strtab_add(keys, p, (size_t)(equals - p));
 	m->nfacts = id > m->nfacts ? (size_t)id : m->nfacts;
 	m->facts[id - 1] = (struct ws_fact){{p, (size_t)(equals - p)},
 	                                    {equals + 1, (size_t)(end - equals - 1)}};
@@ -81,10 +79,8 @@ static enum ws_status check_count(uint64_t rows, struct ws_err *err)
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err)
 {
-	enum ws_status status;
-
 	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
-	status = check_count(t->rows, err);
+	enum ws_status status = check_count(t->rows, err);
 	if (status != WS_OK)
 		ws_column_data_release(t);
 	return status;
@@ -109,11 +105,9 @@ enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_rec
 /* texts[] has room for all texts. */
 uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text)
 {
-	const struct ws_strtab_entry *known;
-
 	if (!text.len)
 		return WS_TEXT_EMPTY;
-	known = ws_strtab_put(&m->interned, text.ptr, text.len);
+	const struct ws_strtab_entry *known = ws_strtab_put(&m->interned, text.ptr, text.len);
 	if (known->id >= m->ntexts)
 		m->texts[m->ntexts++] = (struct ws_bytes){known->bytes, known->len};
 	return (uint32_t)known->id;
@@ -123,12 +117,11 @@ uint32_t ws_steady_text(struct ws_model *m, uint32_t name)
 {
 	struct ws_bytes text = m->texts[name];
 	char room[256], *steady;
-	size_t n;
 
 	if (m->steady_of[name] || name == WS_TEXT_EMPTY)
 		return m->steady_of[name];
 	steady = text.len <= sizeof(room) ? room : ws_xmalloc(text.len);
-	n = ws_name_steady(text, steady);
+	size_t n = ws_name_steady(text, steady);
 	m->steady_of[name] = ws_intern_text(m, (struct ws_bytes){steady, n});
 	if (steady != room)
 		free(steady);
@@ -538,12 +531,11 @@ static void on_collective(void *ctx, const void *row)
 {
 	const struct ws_row_collective *r = row;
 	struct taking *t = ctx;
-	uint32_t at;
 
 	/* a wait after a collective */
 	if (ws_name_is(t->m->texts[ws_model_text(t->m, r->name)], "wait"))
 		return;
-	at = (uint32_t)t->m->ncollectives;
+	uint32_t at = (uint32_t)t->m->ncollectives;
 	WS_GROW(t->m->collectives, t->m->ncollectives + 1, t->m->collectives_capacity);
 	t->m->collectives[t->m->ncollectives++] = (struct ws_collective){
 	        .name = ws_model_text(t->m, r->name),
@@ -572,12 +564,11 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 {
 	const uint64_t n = ws_trace_reader_count(l->r, WS_KIND_COLLECTIVE);
 	struct taking t = {.m = l->m, .by_correlation = by_correlation};
-	enum ws_status status;
 
 	if (!n)
 		return WS_OK;
 	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
-	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
+	enum ws_status status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
 	if (status == WS_OK) {
 		/* By the id of an operation, or of one around it: parents come before their
 		 * children. */
@@ -769,7 +760,6 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 	struct ws_column_data t[NWORK_COLUMNS_OF] = {{0}};
 	enum ws_status status = WS_OK;
 	size_t n = 0;
-	int64_t ns, bytes;
 
 	for (size_t i = 0; i < NWORK_COLUMNS_OF && status == WS_OK; i++) {
 		status = ws_load_kind(l, work_columns_of[i].kind, &t[i], err);
@@ -788,8 +778,8 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 		ws_column_data_release(&t[i]);
 	WS_FORWARD(status);
 	ws_sort(m->work, m->nwork, sizeof(*m->work), by_device_and_start);
-	ns = 0;
-	bytes = 0;
+	int64_t ns = 0;
+	int64_t bytes = 0;
 	for (size_t j = 0; j < m->nwork; j++)
 		if (__builtin_add_overflow(ns, m->work[j].dur_ns, &ns) ||
 		    __builtin_add_overflow(bytes, (int64_t)m->work[j].bytes, &bytes))

@@ -120,18 +120,18 @@ static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, str
 		                                         0);
 		const int64_t start_ns = (int64_t)ws_value(&calls, WS_COL_api_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&calls, WS_COL_api_dur_ns, i);
-		uint64_t what;
 
 		if (!id || (kernel == WS_NONE && work == WS_NONE))
 			continue;
 		status = ws_check_time(start_ns, dur_ns, "call", i, err);
 		if (status != WS_OK)
 			break;
-		what = kernel != WS_NONE
-		               ? IS_KERNEL | kernel
-		               : (IS_WORK |
-		                  (m->work[work].kind * 16u + m->work[work].direction) * WORK_KIND |
-		                  (m->work[work].bytes & WORK_BYTES));
+		uint64_t what = kernel != WS_NONE
+		                        ? IS_KERNEL | kernel
+		                        : (IS_WORK |
+		                           (m->work[work].kind * 16u + m->work[work].direction) *
+		                                   WORK_KIND |
+		                           (m->work[work].bytes & WORK_BYTES));
 		l->m->op_periods_launch = true;
 		put(e, start_ns, thread, what, 0);
 		put(e, start_ns + dur_ns, thread, what | END_OF, 0);
@@ -396,7 +396,6 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	const uint32_t nthreads = m->nthreads; /* those of operations are among them */
 	struct ws_column_data t;
 	enum ws_status status = WS_OK;
-	struct ws_op_period rest;
 	uint64_t row = 0;
 	int64_t *start_ns;
 	uint32_t *order;
@@ -432,7 +431,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	ws_sort(m->op_periods, m->nop_periods, sizeof(*m->op_periods), by_thread_and_start);
 	/* The time behind the last one, where the program was killed: if no operation was recorded
 	 * in it, it may have had some. */
-	rest = m->op_periods[m->nop_periods - 1];
+	struct ws_op_period rest = m->op_periods[m->nop_periods - 1];
 	while (row < ops->rows && (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row) < rest.end_ns)
 		row++;
 	if (row == ops->rows)

@@ -134,15 +134,15 @@ static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes pa
 /* The text of an enumeration's value in field row `f`; 0 if it is not an enumeration, or "none". */
 static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes payload)
 {
-	uint32_t enum_row, text;
 	int64_t value;
 
 	if (!field_number(d, f, payload, &value) || value > UINT32_MAX)
 		return 0;
-	enum_row = ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
+	uint32_t enum_row =
+	        ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
 	if (enum_row == WS_NONE)
 		return 0;
-	text = ws_idmap_get(&d->entry_of, (uint64_t)enum_row << 32 | (uint64_t)value);
+	uint32_t text = ws_idmap_get(&d->entry_of, (uint64_t)enum_row << 32 | (uint64_t)value);
 	return text == WS_NONE || ws_name_is(d->in->texts[text], "none") ? 0 : text;
 }
 
@@ -441,7 +441,6 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 	const uint64_t left = at < p->bytes.len ? p->bytes.len - at : 0;
 	const uint64_t size = size_of_type(p, type);
 	const struct ws_nvtx_integer *n = ws_nvtx_integer(type);
-	struct ws_payload_value *v;
 	uint64_t bits = 0;
 
 	if (!n && is_enum_type)
@@ -450,7 +449,7 @@ static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const cha
 		add_fields(p, type, at, path, depth + 1);
 		return;
 	}
-	v = add_value(p, path);
+	struct ws_payload_value *v = add_value(p, path);
 	if (!v)
 		return;
 	if (!size || (is_enum_type && !n)) {
@@ -514,8 +513,7 @@ static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, cons
 		const bool is_text = type == 75 || type == 76,
 		           is_array = (f->flags & FIELD_ARRAY) == FIELD_FIXED_SIZE;
 		const char *inner = ws_arena_format(&p->arena, "%s%s%.*s", path, dot,
-		                                    (int)(name.len < 4096 ? name.len : 4096),
-		                                    (const char *)name.ptr);
+		                                    WS_SHOWN_MOST(name, 4096));
 		const uint64_t from =
 		        f->offset_bytes <= p->bytes.len ? at + f->offset_bytes : p->bytes.len;
 		const uint64_t left = from < p->bytes.len ? p->bytes.len - from : 0;

@@ -124,7 +124,6 @@ static bool cut_round(struct cutter *c, bool number)
 		        (struct ws_row_key){.text = {c->cuts[i].shown, c->cuts[i].name}, .row = i};
 	ws_row_keys_sort(c->order, c->n);
 	for (size_t first = 0, end; first < c->n; first = end) {
-		struct ws_bytes a, b;
 		char mark[16] = "";
 		size_t at = 0;
 
@@ -134,8 +133,8 @@ static bool cut_round(struct cutter *c, bool number)
 		if (end == first + 1)
 			continue;
 		/* names whose cut forms are equal: the first and the last differ most */
-		a = c->order[first].text[1];
-		b = c->order[end - 1].text[1];
+		struct ws_bytes a = c->order[first].text[1];
+		struct ws_bytes b = c->order[end - 1].text[1];
 		while (at < a.len && at < b.len &&
 		       ((const char *)a.ptr)[at] == ((const char *)b.ptr)[at])
 			at++;
@@ -479,7 +478,6 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 {
 	size_t tensile = tensile_length(name);
 	struct ws_bytes function = mangled_function(name);
-	const char *behind;
 
 	if (tensile) {
 		ws_buf_put(out, name.ptr, tensile);
@@ -495,7 +493,7 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 	function = (struct ws_bytes){room, ws_name_function(name, room)};
 	struct ws_bytes arguments = arguments_of(name);
 	struct ws_bytes telling; /* the first meaningful word of the arguments */
-	behind = arguments.ptr;
+	const char *behind = arguments.ptr;
 	do
 		telling = next_word(&behind, (const char *)arguments.ptr + arguments.len);
 	while (telling.len && is_filler(ws_name_last_part(telling)));

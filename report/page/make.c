@@ -914,9 +914,8 @@ static void add_grey_line(struct ws_page_making *p)
 	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
 
 	if (model.len)
-		page->source = ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
-		                               (const char *)model.ptr, dtype.len ? " " : "",
-		                               (int)dtype.len, (const char *)dtype.ptr);
+		page->source = ws_arena_format(p->texts, "%.*s%s%.*s", WS_SHOWN(model),
+		                               dtype.len ? " " : "", WS_SHOWN(dtype));
 	/* "train.py": the Python script, which is the first argument that ends in ".py" */
 	for (; word < end && !source.len; word = stop + 1) {
 		stop = memchr(word, ' ', (size_t)(end - word));

@@ -255,8 +255,8 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 	const uint64_t n = p->page->unknown_records;
 
 	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
-	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
-	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
+	                       ws_say_number(p->texts, (double)n), WS_PLURAL(n),
+	                       kind.len ? " of " : "", WS_SHOWN(kind));
 }
 
 /* --- why it does not compute ---------------------------------------------------------------- */
@@ -548,7 +548,6 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 
 static void add_figures(struct ws_page_making *p)
 {
-	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const double unrecorded_ns = unrecorded_step_ns(p);
@@ -572,12 +571,12 @@ static void add_figures(struct ws_page_making *p)
 		add_figure(p, ws_say_time(p->texts, batch[i].ns),
 		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
 		                           batch[i].kind, (unsigned long long)batch[i].steps,
-		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
+		                           batch[i].requests, WS_PLURAL(batch[i].requests)));
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
-		use = ws_utilization_find(p->m, p->sel);
+		const struct ws_utilization *use = ws_utilization_find(p->m, p->sel);
 		/* MFU and what it is of: the peak of the products with most time. */
 		const double mfu = ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns);
 		const char *peak = NULL;
@@ -716,21 +715,19 @@ static void say_what_is_unsound(struct ws_page_making *p)
 			continue;
 		switch ((enum ws_law)law) {
 		case WS_LAW_BEFORE_LAUNCH:
-			rest = ws_arena_format(p->texts,
-			                       " %s before %s launch, by up to %s: the device's "
-			                       "clock is off; idle causes and latencies are not "
-			                       "known.",
-			                       verb(b, "begins", "begin"), verb(b, "its", "their"),
-			                       most);
-			break;
-		case WS_LAW_FAR_AWAY:
 			rest = ws_arena_format(
 			        p->texts,
-			        " %s %s %s everything else: %s clock is another; left out of the "
-			        "run.",
-			        verb(b, "lies", "lie"), most,
-			        b->first_ns > p->m->end_ns ? "after" : "before",
-			        verb(b, "its", "their"));
+			        " %s before %s launch, by up to %s: the device's clock is off; "
+			        "idle causes and latencies are not known.",
+			        verb(b, "begins", "begin"), verb(b, "its", "their"), most);
+			break;
+		case WS_LAW_FAR_AWAY:
+			rest = ws_arena_format(p->texts,
+			                       " %s %s %s everything else: %s clock is another; "
+			                       "left out of the run.",
+			                       verb(b, "lies", "lie"), most,
+			                       b->first_ns > p->m->end_ns ? "after" : "before",
+			                       verb(b, "its", "their"));
 			break;
 		case WS_LAW_ONE_AT_A_TIME:
 			rest = ws_arena_format(p->texts,
@@ -891,18 +888,17 @@ void ws_page_add_headline(struct ws_page_making *p)
 	}
 	ws_strtab_free(&streams);
 	if (n && 100 * n >= UNLAUNCHED_PERCENT * rows->nkernels)
-		ws_page_say(
-		        p->page, "", "",
-		        ws_arena_format(p->texts, "%s of %s kernel%s",
-		                        ws_say_number(p->texts, (double)n),
-		                        ws_say_number(p->texts, (double)rows->nkernels),
-		                        rows->nkernels == 1 ? "" : "s"),
-		        page->merged_records
-		                ? " have no launch record, as the file merges several processes: "
-		                  "import one file of each."
-		        : 2 * early > n ? " have no launch record: begin recording on an idle GPU."
-		                        : " have no launch record: they are in no step and range.",
-		        NULL);
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s of %s kernel%s",
+		                            ws_say_number(p->texts, (double)n),
+		                            ws_say_number(p->texts, (double)rows->nkernels),
+		                            WS_PLURAL(rows->nkernels)),
+		            page->merged_records ? " have no launch record, as the file merges "
+		                                   "several processes: import one file of each."
+		            : 2 * early > n
+		                    ? " have no launch record: begin recording on an idle GPU."
+		                    : " have no launch record: they are in no step and range.",
+		            NULL);
 	if (p->sel->kernels && !p->m->nmeasured) {
 		const struct ws_steps_hint hint =
 		        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
@@ -936,7 +932,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            ws_arena_format(p->texts, "%s NVTX range%s%s",
 			                            ws_say_number(p->texts,
 			                                          (double)page->host_ranges),
-			                            page->host_ranges == 1 ? "" : "s",
+			                            WS_PLURAL(page->host_ranges),
 			                            page->has_steps ? " per step" : ""),
 			            ws_arena_format(p->texts, ": %s ", most->label),
 			            ws_say_time_of(p->texts, (double)most->exclusive_ns,
@@ -954,7 +950,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s kernel%s",
 		                            ws_say_number(p->texts, (double)p->sel->kernels),
-		                            p->sel->kernels == 1 ? "" : "s"),
+		                            WS_PLURAL(p->sel->kernels)),
 		            " ran in this part of the trace.", NULL);
 	else if (isnan(computing))
 		ws_page_say(p->page, "", what, time, ".", NULL);
@@ -1016,7 +1012,6 @@ void ws_page_add_headline(struct ws_page_making *p)
 		const struct ws_time_window *w = windows->window;
 		int64_t *gap_ns = ws_xarray(windows->n + 1, sizeof(*gap_ns));
 		size_t ngaps = 0;
-		double between_ns, percent;
 
 		for (size_t i = 0; i + 1 < windows->n; i++)
 			if (w[i + 1].step == w[i].step + 1 &&
@@ -1025,8 +1020,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 				        w[i + 1].start_ns - w[i].end_ns -
 				        ws_unrecorded_ns(p->m, w[i].end_ns, w[i + 1].start_ns);
 		ws_sort(gap_ns, ngaps, sizeof(*gap_ns), ws_by_time);
-		between_ns = ngaps ? (double)gap_ns[(ngaps - 1) / 2] : 0;
-		percent = 100 * between_ns / (between_ns + page->step_ns);
+		double between_ns = ngaps ? (double)gap_ns[(ngaps - 1) / 2] : 0;
+		double percent = 100 * between_ns / (between_ns + page->step_ns);
 		if (percent >= BETWEEN_PERCENT)
 			ws_page_say(p->page, "", "Between two steps the program spends another ",
 			            ws_say_time(p->texts, between_ns), ", ",
@@ -1064,13 +1059,12 @@ void ws_page_add_headline(struct ws_page_making *p)
 				                          p->windows->window[w].end_ns);
 			ws_spans_release(&any);
 			if (ndevices > 1 && 100 * (sum_ns - any_ns) < TURNS_PERCENT * any_ns)
-				ws_page_say(p->page, "", "",
-				            ws_arena_format(p->texts, "%zu GPUs take turns",
-				                            ndevices),
-				            ": no two compute at once. Split batches into "
-				            "micro-batches, or run a copy "
-				            "of the model on each GPU.",
-				            NULL);
+				ws_page_say(
+				        p->page, "", "",
+				        ws_arena_format(p->texts, "%zu GPUs take turns", ndevices),
+				        ": no two compute at once. Split batches into "
+				        "micro-batches, or run a copy of the model on each GPU.",
+				        NULL);
 		}
 		/* What happens once is no part of a step or loop, and no finding is about it. */
 		const struct ws_host_activity *host =
@@ -1102,10 +1096,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "Start-up takes ",
 			            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 			                                          (double)p->idle->nworked),
-			            host->searches.n
-			                    ? ", with a search for convolution algorithms; it "
-			                      "happens once."
-			                    : "; it happens once.",
+			            host->searches.n ? ", with a search for convolution "
+			                               "algorithms; it happens once."
+			                             : "; it happens once.",
 			            NULL);
 		if (page->only_outliers_have)
 			ws_page_say(p->page, "", "Only the steps that stand out have ",
@@ -1146,7 +1139,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "",
 			            ws_arena_format(p->texts, "%s migration%s",
 			                            ws_say_number(p->texts, (double)migrations),
-			                            migrations == 1 ? "" : "s"),
+			                            WS_PLURAL(migrations)),
 			            " of managed memory moved ",
 			            ws_say_si(p->texts, (double)bytes, "B"), ".", NULL);
 		say_largest_part(p);

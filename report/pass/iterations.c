@@ -428,11 +428,10 @@ static void add_step(struct ws_model *m, uint32_t thread, uint32_t name, int64_t
 static int64_t begin_behind(const struct ws_model *m, uint32_t thread, int64_t mark_ns)
 {
 	const struct ws_op_period *p = m->op_periods;
-	size_t i;
 
 	if (!m->ncalibration)
 		return mark_ns;
-	i = period_from(m, thread, mark_ns);
+	size_t i = period_from(m, thread, mark_ns);
 	return i && i < m->nop_periods && p[i - 1].thread == thread && p[i].thread == thread &&
 	                       p[i - 1].end_ns < p[i].start_ns && p[i - 1].end_ns >= mark_ns
 	               ? p[i].start_ns
@@ -598,7 +597,6 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
                        uint32_t name)
 {
 	uint32_t at = WS_NONE, seen = 0;
-	int64_t usual;
 
 	memset(s->calls, 0, s->n * sizeof(*s->calls));
 	for (size_t i = first; i < last; i++)
@@ -607,7 +605,7 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 			s->calls[c->call[i].step]++;
 	for (size_t i = 0; i < s->n; i++)
 		s->sorted[i] = s->calls[i];
-	usual = lower_median(s->sorted, s->n);
+	int64_t usual = lower_median(s->sorted, s->n);
 	for (size_t i = first; i < last; i++) {
 		struct root_call *call = &c->call[i];
 

@@ -79,9 +79,6 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
                                   const struct ws_pass_row *row)
 {
 	uint32_t parent = l->ends && !l->ends->known ? WS_NONE : t->innermost, range;
-	struct ws_range_context *around;
-
-	struct ws_open_range *r;
 
 	/* If ranges cross, only the range that began last and its ancestors can contain a new
 	 * range: every other open range ends before one of them does. Of these, a range that ends
@@ -89,7 +86,7 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 	while (l->ends && parent != WS_NONE &&
 	       ws_live_ends_before(l->ends, l->range[parent].number, l->begun))
 		parent = l->range[parent].parent;
-	around = parent == WS_NONE ? NULL : l->range[parent].context;
+	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
 	if (!l->nfree) {
 		/* Make room for one more range. */
 		size_t slots = l->capacity;
@@ -101,7 +98,7 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 		l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
 	}
 	range = l->free_slots[--l->nfree];
-	r = &l->range[range];
+	struct ws_open_range *r = &l->range[range];
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = row->time_ns;
 	r->number = l->begun++;
@@ -191,12 +188,11 @@ static inline enum ws_status live_event(struct ws_live_ranges *l,
                                         const struct ws_pass_row *row, struct ws_err *err)
 {
 	const struct ws_event_descriptor *e = &row->description;
-	struct ws_live_thread *t;
 	uint32_t range;
 
 	if (e->thread >= l->nthreads)
 		live_add_threads(l, e->thread);
-	t = &l->threads[e->thread];
+	struct ws_live_thread *t = &l->threads[e->thread];
 	live_forget_ended(l, t, row->time_ns);
 	switch (e->type) {
 	case WS_NVTX_PUSH:
@@ -249,12 +245,11 @@ static inline enum ws_status live_event(struct ws_live_ranges *l,
 static uint32_t find_enclosing_range(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
                                      int64_t end_ns)
 {
-	struct ws_live_thread *t;
 	uint32_t range;
 
 	if (thread >= l->nthreads)
 		return WS_NONE;
-	t = &l->threads[thread];
+	struct ws_live_thread *t = &l->threads[thread];
 	live_forget_ended(l, t, end_ns);
 	for (range = t->last; range != WS_NONE && l->range[range].start_ns > start_ns;)
 		range = l->range[range].below;
@@ -297,12 +292,11 @@ static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
 {
 	const uint32_t key[] = {e->name, e->thread, e->failed};
 	struct ws_joined_call_kind *kinds = p->last_call_kinds;
-	uint64_t known;
 
 	if (kinds && kinds->name == e->name && kinds->thread == e->thread &&
 	    kinds->failed == e->failed)
 		return kinds;
-	known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
+	uint64_t known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
 	if (known)
 		return p->last_call_kinds = p->call_kinds[known - 1];
 	known = ws_strtab_add(&p->call_kind_of, key, sizeof(key));
@@ -402,13 +396,12 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	struct reading e = {
 	        .p = p,
 	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};
-	enum ws_status status;
 
 	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than a report handles");
 	WS_NEW(&p->ends_arena, p->ends.rank, n);
 	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
-	status = ws_pass_each_event(p, join_event, &e, err);
+	enum ws_status status = ws_pass_each_event(p, join_event, &e, err);
 	/* ranges that ended on another thread, with the last event */
 	if (e.live.nlate) {
 		WS_THEN(status, ws_pass_see_times(p, true, err));
@@ -584,17 +577,15 @@ static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_p
 	struct ws_framework *f = &p->framework;
 	const size_t first_event = f->next_event, first_op = f->next_op;
 	const int64_t *end_ns = p->m->cpu_ops.tree.end_ns;
-	struct ws_pass_row *row;
-	size_t n;
 
 	while (f->next_event < f->nevents && f->events[f->next_event].time_ns < until_ns)
 		f->next_event++;
 	while (f->next_op < f->nops && end_ns[f->op_order[f->next_op]] < until_ns)
 		f->next_op++;
-	n = f->next_event - first_event + f->next_op - first_op;
+	size_t n = f->next_event - first_event + f->next_op - first_op;
 	if (!n)
 		return;
-	row = ws_pass_rows_reserve(to, n);
+	struct ws_pass_row *row = ws_pass_rows_reserve(to, n);
 	memset(row, 0, n * sizeof(*row));
 	for (size_t i = first_event; i < f->next_event; i++, row++) {
 		const struct ws_module_event *e = &f->events[i];
@@ -844,7 +835,6 @@ static void pass_follow_group(struct ws_pass *p, struct ws_pass_row *row)
 		const char *domain, *begin, *end;
 	} groups[] = {WS_PAYLOAD_GROUPS(WS_LIST_ROW)};
 	struct ws_event_descriptor *e = &row->description;
-	struct ws_call_group *g;
 
 	if (e->thread >= p->ngroups) {
 		WS_GROW(p->groups, (size_t)e->thread + 1, p->groups_capacity);
@@ -852,7 +842,7 @@ static void pass_follow_group(struct ws_pass *p, struct ws_pass_row *row)
 		       (e->thread + 1 - p->ngroups) * sizeof(*p->groups));
 		p->ngroups = (size_t)e->thread + 1;
 	}
-	g = &p->groups[e->thread];
+	struct ws_call_group *g = &p->groups[e->thread];
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
 		if (!ws_is_domain(p->m->texts[e->domain], groups[i].domain))
 			continue;
@@ -1027,13 +1017,11 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	for (uint64_t i = 0; i < meta->rows; i++) {
 		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
 		                      value = ws_blob(meta, WS_COL_meta_value, i);
-		char *mark;
 
 		if (!ws_bytes_begin(key, "workload."))
 			continue;
-		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
-		                       (const char *)key.ptr, (int)value.len,
-		                       (const char *)value.ptr);
+		char *mark =
+		        ws_arena_format(&p->m->arena, "%.*s=%.*s", WS_SHOWN(key), WS_SHOWN(value));
 		ws_take_fact(m, &fact_keys, ws_bytes_of(mark));
 	}
 	ws_strtab_free(&fact_keys);

@@ -171,13 +171,11 @@ static void add_recorded(struct ws_spill *rows, size_t *n, const struct ws_pass_
 
 static void end(struct ws_recorded_ranges *to, uint32_t range, const struct ws_pass_row *event)
 {
-	struct ws_recorded_range *row;
-
 	if (range == WS_NONE) {
 		to->dangling++;
 		return;
 	}
-	row = ws_spill_row(&to->ranges, ROW_BYTES, range);
+	struct ws_recorded_range *row = ws_spill_row(&to->ranges, ROW_BYTES, range);
 	row->end_ns = event->time_ns;
 	row->end = event->recorded;
 }
@@ -224,14 +222,13 @@ static enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *er
 	const uint64_t events = ws_trace_reader_count(p->l.r, WS_KIND_NVTX);
 	struct ws_recorded_ranges *to = p->recorded;
 	struct pairing pairing = {.p = p};
-	enum ws_status status;
 
 	WS_FAIL_IF(events >= WS_NONE, err, NO_MEMORY,
 	           "the trace has %llu NVTX events, more than an export handles",
 	           (unsigned long long)events);
 	ws_spill_open(&to->ranges, events * ROW_BYTES);
 	ws_spill_open(&to->marks, events * ROW_BYTES);
-	status = ws_pass_each_event(p, pair, &pairing, err);
+	enum ws_status status = ws_pass_each_event(p, pair, &pairing, err);
 	ws_range_pairs_free(&pairing.pairs);
 	if (status == WS_OK) {
 		/* Threads by id. Each event has the rank of its thread. */
@@ -311,10 +308,9 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            struct ws_model **m, struct ws_err *err)
 {
 	struct ws_pass p = {.sink = sink, .joins = true};
-	enum ws_status status;
 
 	begin(&p, r, name, opts, m);
-	status = join(&p, err);
+	enum ws_status status = join(&p, err);
 	release(&p);
 	if (status != WS_OK) {
 		ws_model_free(*m);
@@ -331,14 +327,13 @@ enum ws_status ws_pass_run_unjoined(const struct ws_trace_reader *r, const char 
 {
 	struct ws_pass p = {.sink = sink};
 	bool may_have = false;
-	enum ws_status status;
 
 	*m = NULL;
 	if (wanted->scope > WS_SCOPE_STEPS || (opts && opts->step))
 		return WS_OK;
 	begin(&p, r, name, opts, m);
 	p.l.plain_names = !wanted->names;
-	status = tell_unjoined(&p, wanted, &may_have, err);
+	enum ws_status status = tell_unjoined(&p, wanted, &may_have, err);
 	release(&p);
 	if (status != WS_OK || may_have) {
 		ws_model_free(*m);
@@ -352,13 +347,12 @@ enum ws_status ws_recorded_ranges_read(struct ws_recorded_ranges *ranges,
                                        struct ws_err *err)
 {
 	struct ws_pass p = {.recorded = ranges};
-	enum ws_status status;
 
 	*m = NULL;
 	*ranges = (struct ws_recorded_ranges){0};
 	begin(&p, r, "", NULL, m);
 	p.l.plain_names = true;
-	status = ws_load_dictionaries(&p.l, err);
+	enum ws_status status = ws_load_dictionaries(&p.l, err);
 	WS_THEN(status, ws_pass_pair_recorded(&p, err));
 	release(&p);
 	return status;

@@ -94,13 +94,11 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 
 void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
 {
-	uint8_t *rows;
-
 	r->capacity = r->row_size ? r->capacity * r->row_size / row_size : 0;
 	r->row_size = row_size;
 	r->first = r->n = 0;
 	r->unsorted = 0;
-	rows = ws_pass_rows_reserve(r, n + IN_FRONT);
+	uint8_t *rows = ws_pass_rows_reserve(r, n + IN_FRONT);
 	r->first = r->n = IN_FRONT;
 	return rows + IN_FRONT * row_size;
 }
@@ -153,20 +151,19 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 void ws_pass_rows_sort(struct ws_pass_rows *r)
 {
 	size_t n = r->n - r->first;
-	uint8_t *from, *sorted;
 	uint32_t *order;
 	int64_t *key;
 
 	if (!r->unsorted) /* the list may be empty */
 		return;
-	from = r->rows + r->first * r->row_size;
+	uint8_t *from = r->rows + r->first * r->row_size;
 	if (sort_nearly_sorted(r)) {
 		r->unsorted = 0;
 		return;
 	}
 	order = ws_xarray(n, sizeof(*order));
 	key = ws_xarray(n, sizeof(*key));
-	sorted = ws_xmalloc(r->capacity * r->row_size);
+	uint8_t *sorted = ws_xmalloc(r->capacity * r->row_size);
 	ws_order_identity(order, n);
 	for (size_t i = 0; i < n; i++)
 		key[i] = (int64_t)time_of_row(from + i * r->row_size).position;
@@ -187,10 +184,8 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 
 void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 {
-	struct ws_pass_rows was;
-
 	ws_pass_rows_sort(waiting);
-	was = *waiting;
+	struct ws_pass_rows was = *waiting;
 	if (waiting->n - waiting->first > more->first) {
 		ws_pass_rows_reserve(waiting, more->n - more->first);
 
@@ -357,9 +352,8 @@ static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t 
 		        .color = value_of(b, WS_COL_thread_event_color, i),
 		        .payload = value_of(b, WS_COL_thread_event_payload, i),
 		};
-		uint64_t known;
 
-		known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
+		uint64_t known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
 		row->recorded = (uint32_t)(known - 1);
 		if (row->recorded >= to->nevents) {
 			WS_GROW(to->events, to->nevents + 1, to->events_capacity);
@@ -394,13 +388,11 @@ static void begin_block(struct ws_pass *p, const struct ws_block_rows *b)
 static inline uint32_t describe_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                     uint32_t from, struct ws_pass_row *row)
 {
-	struct ws_pass_row *shared;
-
 	if (!p->by_token) {
 		describe(p, b, i, row);
 		return row->description.type;
 	}
-	shared = &p->described[b->token[i]];
+	struct ws_pass_row *shared = &p->described[b->token[i]];
 	if (!shared->id)
 		describe(p, b, i, shared);
 	shared->id = 1;
@@ -453,12 +445,10 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
                                   const struct ws_pass_row *rows, size_t n, bool unsorted,
                                   struct ws_err *err)
 {
-	int64_t first_ns, last_ns;
-
 	if (!n)
 		return WS_OK;
-	first_ns = rows[0].time_ns;
-	last_ns = rows[n - 1].time_ns;
+	int64_t first_ns = rows[0].time_ns;
+	int64_t last_ns = rows[n - 1].time_ns;
 	for (size_t i = 0; i < n && unsorted; i++) {
 		first_ns = rows[i].time_ns < first_ns ? rows[i].time_ns : first_ns;
 		last_ns = rows[i].time_ns > last_ns ? rows[i].time_ns : last_ns;
@@ -488,7 +478,6 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	begin_block(p, b);
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t type = describe_row(p, b, i, from, row);
-		bool is_call;
 
 		if (type < from)
 			continue;
@@ -499,7 +488,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 			before_ns = row++->time_ns;
 			continue;
 		}
-		is_call = type == WS_THREAD_EVENT_API;
+		bool is_call = type == WS_THREAD_EVENT_API;
 		WS_FORWARD(take_row(p, b, i, row, &keep, err));
 		ncalls += is_call;
 		if (!keep)
@@ -553,22 +542,20 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 
 	for (uint32_t i = 0; i < b->info.rows && !*found; i++) {
 		const uint32_t type = type_of(value_of(b, WS_COL_thread_event_type, i));
-		uint64_t thread_id, domain_id;
-		uint32_t domain, known, thread;
 
 		*found = type == WS_NVTX_START;
 		if (type != WS_NVTX_PUSH)
 			continue;
-		thread_id = value_of(b, WS_COL_thread_event_thread, i);
-		domain_id = value_of(b, WS_COL_thread_event_domain, i);
+		uint64_t thread_id = value_of(b, WS_COL_thread_event_thread, i);
+		uint64_t domain_id = value_of(b, WS_COL_thread_event_domain, i);
 		if (!is_first && thread_id == last_thread && domain_id == last_domain)
 			continue;
 		is_first = false;
 		last_thread = thread_id;
 		last_domain = domain_id;
-		domain = ws_model_text(p->m, domain_id);
-		thread = ws_thread_number(&p->l, thread_id, 0);
-		known = ws_idmap_get(domain_of, thread);
+		uint32_t domain = ws_model_text(p->m, domain_id);
+		uint32_t thread = ws_thread_number(&p->l, thread_id, 0);
+		uint32_t known = ws_idmap_get(domain_of, thread);
 		*found = known != WS_NONE && known != domain;
 		if (known == WS_NONE)
 			ws_idmap_put(domain_of, thread, domain);

@@ -201,7 +201,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	char *declaration;
 	size_t len;
 	FILE *f = ws_xmemstream(&declaration, &len);
-	int code;
 
 	(void)argc;
 	(void)argv;
@@ -213,7 +212,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	ws_xfclose(f);
 
 	bound->q->is_connecting = true;
-	code = sqlite3_declare_vtab(db, declaration);
+	int code = sqlite3_declare_vtab(db, declaration);
 	bound->q->is_connecting = false;
 	free(declaration);
 	t->bound = bound;
@@ -598,7 +597,6 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct seen *s = gathered(ctx, sizeof(*s));
 	const sqlite3_int64 place = sqlite3_value_int64(argv[0]);
-	struct seen_text *text;
 
 	if (!s || !sqlite3_value_text(argv[1]))
 		return;
@@ -609,7 +607,7 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (argc == 2 || sqlite3_value_text(argv[2]))
 		snprintf(s->separator, sizeof(s->separator), "%s",
 		         argc == 2 ? ", " : (const char *)sqlite3_value_text(argv[2]));
-	text = seen(s, argv[1], place);
+	struct seen_text *text = seen(s, argv[1], place);
 	if (place < text->place)
 		text->place = place;
 }
@@ -739,13 +737,13 @@ enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 	struct ws_query *q = ws_xarray(1, sizeof(*q));
-	bool is_open;
 
 	*out = q;
 	q->blame = WS_BUG;
-	is_open = sqlite3_open_v2(":memory:", &q->db, flags, NULL) == SQLITE_OK &&
-	          /* "x" is a name, never a text */
-	          sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL) == SQLITE_OK;
+	bool is_open =
+	        sqlite3_open_v2(":memory:", &q->db, flags, NULL) == SQLITE_OK &&
+	        /* "x" is a name, never a text */
+	        sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL) == SQLITE_OK;
 	for (size_t i = 0; i < sizeof(function_defs) / sizeof(*function_defs) && is_open; i++) {
 		const struct function_def *f = &function_defs[i];
 		struct function *user = ws_xarray(1, sizeof(*user));
@@ -871,10 +869,9 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 	for (size_t i = 0; i < q->nparameters; i++) {
 		const struct ws_cell *value = &q->parameters[i].value;
 		char name[64];
-		int at;
 
 		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
-		at = sqlite3_bind_parameter_index(statement, name);
+		int at = sqlite3_bind_parameter_index(statement, name);
 		if (at && value->type == WS_CELL_INT)
 			sqlite3_bind_int64(statement, at, value->i);
 		else if (at && value->type == WS_CELL_REAL)
@@ -959,7 +956,6 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
 	for (int i = 0; i < rows.ncolumns; i++)
 		place[i] = ws_table_column_index(t->def, ws_query_column_name(&rows, i));
 	while (ws_query_next(&rows)) {
-		struct ws_cell *row;
 		bool is_known = false;
 
 		for (int i = 0; i < rows.ncolumns; i++)
@@ -967,7 +963,7 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
 		if (totals && !is_known)
 			continue;
 
-		row = totals ? ws_table_totals(t) : ws_table_row(t);
+		struct ws_cell *row = totals ? ws_table_totals(t) : ws_table_row(t);
 		for (int i = 0; i < rows.ncolumns; i++)
 			if (place[i] >= 0) {
 				struct ws_cell *cell = &row[place[i]];
@@ -1099,10 +1095,8 @@ static void *get_again(void *old, int bytes)
 
 void ws_sqlite_begin(void)
 {
-	sqlite3_mem_methods methods;
-
 	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &own);
-	methods = own;
+	sqlite3_mem_methods methods = own;
 	methods.xMalloc = get;
 	methods.xRealloc = get_again;
 	sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);

@@ -603,24 +603,20 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 		const struct ws_bytes of_b = ws_texts_get(&r->texts, b->name);
 		const struct ws_rank *first = a->recorded_ns <= b->recorded_ns ? a : b;
 		const int64_t apart_ns = (first == a ? b : a)->recorded_ns - first->recorded_ns;
-		char time[WS_SAY_TIME];
 
 		WS_FAIL_IF(a->number == b->number, err, USAGE,
 		           "'%.*s' and '%.*s' are both of rank %" PRId64
 		           ": give one trace per rank, of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
-		           (const char *)of_b.ptr, a->number);
+		           WS_SHOWN(of_a), WS_SHOWN(of_b), a->number);
 		WS_FAIL_IF(a->world_size && b->world_size && a->world_size != b->world_size, err,
 		           USAGE,
 		           "'%.*s' is of a run of %" PRId64 " ranks, '%.*s' of one of %" PRId64
 		           ": give the traces of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, a->world_size, (int)of_b.len,
-		           (const char *)of_b.ptr, b->world_size);
+		           WS_SHOWN(of_a), a->world_size, WS_SHOWN(of_b), b->world_size);
 		WS_FAIL_IF(first->recorded_ns > 0 && apart_ns - first->span_ns > APART_NS, err,
 		           USAGE,
 		           "'%.*s' and '%.*s' were recorded %s apart: give the traces of one run",
-		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
-		           (const char *)of_b.ptr, ws_say_time_in((double)apart_ns, time));
+		           WS_SHOWN(of_a), WS_SHOWN(of_b), WS_SHOWN_TIME((double)apart_ns));
 	}
 	return WS_OK;
 }
@@ -1256,7 +1252,7 @@ static const char *words_of_components(const struct ws_ranks *r, struct ws_arena
 			}
 		if (n)
 			all = ws_arena_format(arena, "%s%srank%s %s", all, *all ? " and " : "",
-			                      n == 1 ? "" : "s", one);
+			                      WS_PLURAL(n), one);
 	}
 	return all;
 }
@@ -1276,10 +1272,9 @@ static const char *why_nothing_is_judged(const struct ws_ranks *r, struct ws_are
 		return NULL;
 	if (is_joined(r))
 		return "no call was recorded by all ranks of its group";
-	return ws_arena_format(arena,
-	                       "no call was recorded by all ranks of its group (%s recorded "
-	                       "other calls)",
-	                       words_of_components(r, arena));
+	return ws_arena_format(
+	        arena, "no call was recorded by all ranks of its group (%s recorded other calls)",
+	        words_of_components(r, arena));
 }
 
 static void set_share(struct ws_cell *row, double ns, double of_ns)
@@ -1291,7 +1286,7 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_rank *last = r->last;
-	char compute[128], time[WS_SAY_TIME];
+	char compute[128];
 	struct ws_arena arena = {0};
 	const char *why = why_nothing_is_judged(r, &arena);
 	struct ws_cell *row;
@@ -1327,14 +1322,14 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		        t, "straggler",
 		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
 		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
-		        last->number, last->caused_share, ws_say_time_in(caused_ns, time),
+		        last->number, last->caused_share, WS_SHOWN_TIME(caused_ns),
 		        ws_stat_percent((double)last->last, (double)last->judged), compute);
 	else
 		row = ws_table_add(
 		        t, "straggler",
 		        "none: no single rank causes more than half of the waiting. Rank "
 		        "%" PRId64 " causes most: %.3g %%, %s per step",
-		        last->number, last->caused_share, ws_say_time_in(caused_ns, time));
+		        last->number, last->caused_share, WS_SHOWN_TIME(caused_ns));
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], last->number);
 	set_share(row, caused_ns, r->mean_ns[WS_RANK_STEP]);
 }
@@ -1349,9 +1344,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	const struct ws_rank *first = NULL;
 	bool has_kernels = false;
 	size_t silent = 0;
-	char time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
-	struct ws_cell *row;
 
 	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
 	 * is incomplete. On a CPU communication is no kernel. */
@@ -1385,7 +1378,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		ws_table_add(t, "left out",
 		             "%.*s: it says no rank, and has no step, operation or device work, as "
 		             "the launcher of ranks",
-		             (int)r->launchers[i].len, (const char *)r->launchers[i].ptr);
+		             WS_SHOWN(r->launchers[i]));
 	for (size_t i = 0; i < r->nfailed; i++)
 		ws_table_add(t, "failed", "%s", r->failed[i]);
 	if (recorded > (int64_t)r->n)
@@ -1407,7 +1400,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		                  " are sends, broadcasts "
 		                  "or of unknown kind, %s%" PRIu64 " have no match on another rank",
 		                  not_judged, r->ncalls, ws_stat_percent(not_judged_ns, r->all_ns),
-		                  ws_say_time_in(not_judged_ns, time), r->asymmetric,
+		                  WS_SHOWN_TIME(not_judged_ns), r->asymmetric,
 		                  r->lacking ? ws_arena_format(&arena,
 		                                               "%" PRIu64 " lack a rank of their "
 		                                               "group, ",
@@ -1422,15 +1415,16 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	} else {
 		const double residual_ns = r->least_sure->residual_ns;
 
-		row = ws_table_add(t, "clocks",
-		                   "%s by assuming that %zu collectives end together; 95 %% of "
-		                   "them do within %s on every rank",
-		                   is_joined(r) ? "aligned"
-		                                : ws_arena_format(&arena,
-		                                                  "aligned within %s, but not of "
-		                                                  "one with the other,",
-		                                                  words_of_components(r, &arena)),
-		                   r->nmatched_meetings, ws_say_time_in(residual_ns, time));
+		struct ws_cell *row =
+		        ws_table_add(t, "clocks",
+		                     "%s by assuming that %zu collectives end together; 95 %% of "
+		                     "them do within %s on every rank",
+		                     is_joined(r) ? "aligned"
+		                                  : ws_arena_format(&arena,
+		                                                    "aligned within %s, but not of "
+		                                                    "one with the other,",
+		                                                    words_of_components(r, &arena)),
+		                     r->nmatched_meetings, WS_SHOWN_TIME(residual_ns));
 		ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], r->least_sure->number);
 		ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], residual_ns);
 		add_straggler(r, t);
@@ -1438,12 +1432,12 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			ws_table_add(t, "waiting", "cannot tell: no call is judged");
 		else if (waiting_ns < residual_ns && !r->last)
 			ws_table_add(t, "waiting", "cannot tell: the clocks agree only within %s",
-			             ws_say_time_in(residual_ns, time));
+			             WS_SHOWN_TIME(residual_ns));
 		else
 			set_share(ws_table_add(t, "waiting",
 			                       "a rank waits %s per step in collectives for the "
 			                       "last to arrive, %.1f %% of the step",
-			                       ws_say_time_in(waiting_ns, time),
+			                       WS_SHOWN_TIME(waiting_ns),
 			                       ws_stat_percent(waiting_ns, step_ns)),
 			          waiting_ns, step_ns);
 		if (r->nlaunched)
@@ -1456,14 +1450,13 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			                       r->nlaunched),
 			          r->host_ns, r->skew_ns);
 		if (r->nbaselines)
-			set_share(
-			        ws_table_add(t, "excess transfer",
-			                     "%zu transfers take %.3g %% more than the shortest of "
-			                     "their size without skew",
-			                     r->nbaselines,
-			                     ws_stat_percent(r->excess_ns,
-			                                     r->of_baseline_ns - r->excess_ns)),
-			        r->excess_ns, r->of_baseline_ns);
+			set_share(ws_table_add(t, "excess transfer",
+			                       "%zu transfers take %.3g %% more than the shortest "
+			                       "of their size without skew",
+			                       r->nbaselines,
+			                       ws_stat_percent(r->excess_ns,
+			                                       r->of_baseline_ns - r->excess_ns)),
+			          r->excess_ns, r->of_baseline_ns);
 	}
 	if (*r->alarm) /* the unrecorded communication is not 0 */
 		ws_table_add(t, "exposed communication",
@@ -1472,7 +1465,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		set_share(ws_table_add(t, "exposed communication",
 		                       "%s per step and rank, %.1f %% of the step, in which only "
 		                       "communication ran",
-		                       ws_say_time_in(exposed_ns, time),
+		                       WS_SHOWN_TIME(exposed_ns),
 		                       ws_stat_percent(exposed_ns, step_ns)),
 		          exposed_ns, step_ns);
 	ws_arena_free(&arena);
@@ -1721,8 +1714,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_arena_format(t, "%c%s.", toupper(*r->alarm), r->alarm + 1), NULL);
 	if (r->nfailed)
 		ws_page_say(out, "", "",
-		            ws_arena_format(t, "%zu trace%s", r->nfailed,
-		                            r->nfailed == 1 ? "" : "s"),
+		            ws_arena_format(t, "%zu trace%s", r->nfailed, WS_PLURAL(r->nfailed)),
 		            " cannot be read: ", r->failed[0], ".", NULL);
 	/* Who waits for whom? */
 	if (why)
@@ -1738,7 +1730,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 
 		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
 		            ws_arena_format(t, " makes %zu other%s wait ", others,
-		                            others == 1 ? "" : "s"),
+		                            WS_PLURAL(others)),
 		            ws_arena_format(t, "%s per step",
 		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
 		                                                   (double)others)),
@@ -1927,7 +1919,7 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
 	char trace[32];
 
-	snprintf(trace, sizeof(trace), "%zu rank%s", r->n, r->n == 1 ? "" : "s");
+	snprintf(trace, sizeof(trace), "%zu rank%s", r->n, WS_PLURAL(r->n));
 	plan.trace = trace;
 	plan.created_ns = r->n ? r->ranks[0].base_ns : 0;
 	plan.defs = ws_ranks_defs(&plan.ndefs);

@@ -879,9 +879,8 @@ static void read_window(struct ws_replay *r, size_t which)
 	if (unlaunched_ns > MOST_UNLAUNCHED * device_ns)
 		r->facts.obstacle = "too much device work has no record of its launch";
 	else if ((double)migrations > MOST_MIGRATIONS * (double)r->npieces)
-		r->facts.obstacle =
-		        "pages of managed memory migrated, and the kernel or the host that "
-		        "touched them is not recorded";
+		r->facts.obstacle = "pages of managed memory migrated, and the kernel or the host "
+		                    "that touched them is not recorded";
 	r->facts.start_ns = r->start_ns;
 	r->facts.npieces = r->npieces;
 	r->facts.pieces = r->work;

@@ -132,9 +132,8 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 		        "cause=NAME x0, dtype=TYPE or gpu=NAME",
 		        err);
 	*out = (struct change){.subject = (enum subject)subject, .factor = 1};
-	WS_FAIL_IF(text[key] != subjects[subject].sign, err, USAGE,
-	           "--whatif '%s': write %s%c%s", text, subjects[subject].key,
-	           subjects[subject].sign, text + key + 1);
+	WS_FAIL_IF(text[key] != subjects[subject].sign, err, USAGE, "--whatif '%s': write %s%c%s",
+	           text, subjects[subject].key, subjects[subject].sign, text + key + 1);
 	WS_FAIL_IF(strlen(text + key + 1) >= sizeof(out->value), err, USAGE,
 	           "--whatif '%.32s…' is over %zu letters long", text, sizeof(out->value));
 	snprintf(out->value, sizeof(out->value), "%s", text + key + 1);
@@ -429,7 +428,6 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	const struct ws_bytes new_dtype = changes ? ws_bytes_of(a->dtype) : dtype;
 	const double width = changes ? bytes_of_dtype(new_dtype) / bytes_of_dtype(dtype) : 1;
 	struct ws_roof from, to;
-	double compute, memory;
 
 	if (!op)
 		return guess(a, own, other, k, width, f);
@@ -439,11 +437,12 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	struct bound then = bound_of(&to, op, width);
 	if (isnan(now.least_ns) || isnan(then.least_ns))
 		return guess(a, own, other, k, width, f);
-	compute = from.flops_per_s > 0 && to.flops_per_s > 0 ? from.flops_per_s / to.flops_per_s
-	                                                     : NAN;
-	memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
-	                 ? width * from.bytes_per_s / to.bytes_per_s
-	                 : NAN;
+	double compute = from.flops_per_s > 0 && to.flops_per_s > 0
+	                         ? from.flops_per_s / to.flops_per_s
+	                         : NAN;
+	double memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
+	                        ? width * from.bytes_per_s / to.bytes_per_s
+	                        : NAN;
 	f->factor[THEN] = then.both_ns / now.both_ns;
 	f->factor[LEAST] = op->gpu_ns > 0
 	                           ? fmin(f->factor[THEN], then.least_ns / (double)op->gpu_ns)
@@ -547,11 +546,10 @@ static enum ws_status apply(struct asked *a, const struct change *c, struct ws_e
 		for (size_t i = 0; !found && ws_peaks_row(a->m->peaks, i, peaks); i++)
 			found = strcasestr(peaks->pattern, c->value);
 		if (!found)
-			return ws_opt_unknown_name(
-			        "GPU", c->value, gpu_at, a->m,
-			        "docs/reference/devices.md lists those whose peak rates "
-			        "are known; --peaks FILE adds others",
-			        err);
+			return ws_opt_unknown_name("GPU", c->value, gpu_at, a->m,
+			                           "docs/reference/devices.md lists those whose "
+			                           "peak rates are known; --peaks FILE adds others",
+			                           err);
 		if (a->peaks)
 			a->reason = "a step runs on one GPU at a time";
 		a->peaks = peaks;

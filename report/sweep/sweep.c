@@ -207,9 +207,7 @@ static const char *ws_sweep_list(struct ws_sweep *s, const char *list, const cha
 	if (!value.len)
 		return list;
 	return ws_arena_format(&s->arena, "%s%s%s%s%.*s", list, *list ? ", " : "", word,
-	                       *word ? " " : "",
-	                       value.len < MOST_SHOWN ? (int)value.len : MOST_SHOWN,
-	                       (const char *)value.ptr);
+	                       *word ? " " : "", WS_SHOWN_MOST(value, MOST_SHOWN));
 }
 
 /* Appends to list the facts that differ between runs and have no column, except these two:
@@ -811,12 +809,12 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 {
 	for (size_t i = 0; i < s->nrows; i++) {
 		double rate[2];
-		const struct ws_sweep_row *best;
 		size_t before = 0;
 
 		while (before < i && model_of(s, before) != model_of(s, i))
 			before++;
-		best = before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
+		const struct ws_sweep_row *best =
+		        before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
 		if (!best)
 			continue;
 		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
@@ -829,7 +827,7 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 {
 	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
-	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
+	             WS_PLURAL(s->nrows), s->nruns, WS_PLURAL(s->nruns), s->nfailed);
 	if (s->ncopies)
 		ws_table_add(t, "copies",
 		             "%zu trace%s left out: %s has the same bytes as another, and a run "
@@ -851,7 +849,6 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 		struct ws_bytes name = ws_texts_get(&s->texts, g->value),
 		                base = ws_texts_get(&s->texts, s->baseline_value);
 		char significance[160], range[64] = "";
-		struct ws_cell *row;
 
 		if (!g->n)
 			continue;
@@ -877,12 +874,11 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 			         " CPU runs need at least three per side for an interval.");
 		if (g->n > 1)
 			snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
-		row = ws_table_add(
+		struct ws_cell *row = ws_table_add(
 		        t, "speed-up",
 		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
-		        name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g->mean,
-		        base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
-		        g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
+		        WS_SHOWN_MOST(name, 80), g->mean, WS_SHOWN_MOST(base, 80),
+		        g->n > 1 ? "geometric mean of " : "", g->n, WS_PLURAL(g->n), range,
 		        significance);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
@@ -932,14 +928,14 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 static bool say_throughput(const struct answering *a, bool tokens)
 {
 	double rate[2];
-	const struct ws_sweep_row *best;
 	const char *next_one = "";
 	size_t words = 1;
 
 	for (size_t i = 1; i < a->s->nrows; i++)
 		if (model_of(a->s, i) != model_of(a->s, 0))
 			return false;
-	best = a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
+	const struct ws_sweep_row *best =
+	        a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
 	if (!best)
 		return false;
 	for (const char *c = best->name; *c; c++)
@@ -996,7 +992,7 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 	out->is_comparison = true;
 	out->source = report->trace;
 	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
-	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
+	                             WS_PLURAL(s->nrows), s->nruns, WS_PLURAL(s->nruns));
 	for (size_t i = 0; i < s->nrows; i++)
 		if (s->rows[i].check) {
 			ws_page_say(a.out, "ALARM",
@@ -1135,11 +1131,10 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		            "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
 		            "operation computes. Empty where the device's peak is not known.");
 		if (!isnan(s->grade.run_noise))
-			ws_table_note(
-			        *t,
-			        "Intervals of speed-ups with fewer than three runs per side assume "
-			        "%.3g %% noise between runs (--run-noise).",
-			        s->grade.run_noise * 100);
+			ws_table_note(*t,
+			              "Intervals of speed-ups with fewer than three runs per side "
+			              "assume %.3g %% noise between runs (--run-noise).",
+			              s->grade.run_noise * 100);
 	}
 	return WS_OK;
 }
@@ -1214,8 +1209,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 		else
 			row->status =
 			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
-			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
-			                        (const char *)why.ptr);
+			                        failed, row->n, WS_SHOWN_MOST(why, 400));
 		row->name = "";
 		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
 			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])

@@ -75,8 +75,7 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 			if (cell->type == WS_CELL_TEXT)
 				v->constants = ws_arena_format(arena, "%s%s%s %.*s",
 				                               v->constants ? v->constants : "",
-				                               gap, title, (int)text.len,
-				                               (const char *)text.ptr);
+				                               gap, title, WS_SHOWN(text));
 			else
 				v->constants = ws_arena_format(arena, "%s%s%s %lld",
 				                               v->constants ? v->constants : "",

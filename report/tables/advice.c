@@ -60,9 +60,8 @@ void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 			              ws_rule_defs[i].title, ws_rule_defs[i].id,
 			              (unsigned long long)a->skipped[i]);
 	if (!a->has_steps)
-		ws_table_note(
-		        t, "The trace has no measured steps: the rules look at everything in the "
-		           "report, as if it were one step.");
+		ws_table_note(t, "The trace has no measured steps: the rules look at everything in "
+		                 "the report, as if it were one step.");
 	if (a->obstacle)
 		ws_table_note(t, "Gains are upper bounds, not replayed: %s.", a->obstacle);
 	else

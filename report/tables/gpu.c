@@ -287,7 +287,7 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 
 		if (name.len)
 			ws_table_note(t, "The program calls device %" PRIu64 " `%.*s`.", listed->id,
-			              name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+			              name.len > 200 ? 200 : WS_SHOWN(name));
 	}
 	if (d.without_shape)
 		ws_table_note(t,

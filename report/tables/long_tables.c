@@ -54,12 +54,11 @@ static void add_notes(const struct ws_model *m, int64_t gpu_ns, struct ws_table 
 	if (!ws_model_has_work(m))
 		ws_table_note(t, WS_NO_KERNELS);
 	else
-		ws_table_note(
-		        t,
-		        "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
-		        "exclusive columns add up to all kernels; the inclusive ones count a "
-		        "kernel in every range around its launch.",
-		        (double)gpu_ns / 1e6);
+		ws_table_note(t,
+		              "Share (%%) is of %.3f ms, the GPU time of all kernels in the "
+		              "report. The exclusive columns add up to all kernels; the inclusive "
+		              "ones count a kernel in every range around its launch.",
+		              (double)gpu_ns / 1e6);
 	if (r->open)
 		ws_table_note(t,
 		              "Ranges still open when the trace ended, and taken to end with its "

@@ -282,9 +282,8 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 			struct ws_bytes b = m->texts[ops->name[e->cpu_op]];
 
 			ws_cell_set_str(t, &row[WS_TC_memory_item],
-			                ws_arena_format(tab->temp, "%.*s / %.*s", (int)a.len,
-			                                (const char *)a.ptr, (int)b.len,
-			                                (const char *)b.ptr));
+			                ws_arena_format(tab->temp, "%.*s / %.*s", WS_SHOWN(a),
+			                                WS_SHOWN(b)));
 		}
 		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s.tab->m->begin_ns);
 		ws_cell_set_int(&row[WS_TC_memory_allocated], s.state[largest[i]].capacity);

@@ -85,13 +85,12 @@ void ws_tab_classes(const struct ws_table_context *tab, struct ws_table *t)
 		by_range_ns += c->place.class ? c->total_ns : 0;
 	}
 	if (tab->sel->gpu_ns)
-		ws_table_note(
-		        t,
-		        "Unclassified: %.2f %% of the GPU time; by name alone %.2f %%. Ranges "
-		        "and operations classify %.2f %%, names the rest.",
-		        100 * (double)unclassified_ns / all,
-		        100 * (double)unclassified_by_name_ns / all,
-		        100 * (double)by_range_ns / all);
+		ws_table_note(t,
+		              "Unclassified: %.2f %% of the GPU time; by name alone %.2f %%. "
+		              "Ranges and operations classify %.2f %%, names the rest.",
+		              100 * (double)unclassified_ns / all,
+		              100 * (double)unclassified_by_name_ns / all,
+		              100 * (double)by_range_ns / all);
 }
 
 void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
@@ -225,10 +224,9 @@ void ws_tab_energy(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_note(t,
 		              "NVML stopped giving a value while recording: %.*s. Samples since "
 		              "then lack it.",
-		              (int)failed.len, (const char *)failed.ptr);
-	ws_table_note(t,
-	              "Energy is that of the whole GPU: idle power and other processes on it are "
-	              "included.");
+		              WS_SHOWN(failed));
+	ws_table_note(t, "Energy is that of the whole GPU: idle power and other processes on it "
+	                 "are included.");
 }
 
 void ws_tab_energy_ranges(const struct ws_table_context *tab, struct ws_table *t)

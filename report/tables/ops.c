@@ -416,11 +416,10 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
 		const uint32_t source = node->kind == WS_OPS_OP ? ops->source[node->cost] : 0;
 		const uint64_t key = (uint64_t)node->name << 32 | source;
-		uint32_t at;
 
 		if (!source || !(node->selected || node->has_captured))
 			continue;
-		at = ws_idmap_get(&at_of, key);
+		uint32_t at = ws_idmap_get(&at_of, key);
 		if (at == WS_NONE) {
 			WS_GROW(lines, nlines + 1, capacity);
 			at = (uint32_t)nlines;

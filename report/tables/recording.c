@@ -70,11 +70,10 @@ void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
 			           parts[i].prefix, n, (const char *)value.ptr, parts[i].suffix);
 	}
 	if (*text)
-		ws_table_note(
-		        t,
-		        "Clocks while recording: %s. None of it shifts the times in the trace, "
-		        "except where `time_uncertain` counts.",
-		        text);
+		ws_table_note(t,
+		              "Clocks while recording: %s. None of it shifts the times in the "
+		              "trace, except where `time_uncertain` counts.",
+		              text);
 }
 
 static void add_row(void *table, const struct ws_missing *missing)
@@ -244,7 +243,6 @@ void ws_tab_method(const struct ws_table_context *tab, struct ws_table *t)
 		ws_cell_set_str(t, &row[WS_TC_method_column], ws_rule_defs[i].id);
 		ws_cell_set_str(t, &row[WS_TC_method_definition], ws_rule_defs[i].condition);
 	}
-	ws_table_note(t,
-	              "`--table kernel-trace` gives every execution of every kernel; it is in no "
-	              "report of all tables.");
+	ws_table_note(t, "`--table kernel-trace` gives every execution of every kernel; it is in "
+	                 "no report of all tables.");
 }

@@ -14,11 +14,10 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 	const struct ws_cost_groups *groups = ws_cost_groups_find(m, tab->sel);
 
 	if (!groups->nops) {
-		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
-		                             "own steps record it; a program can "
-		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
-		                             "profiler by record_shapes=True. All "
-		                             "of the GPU time is without a FLOP model.");
+		ws_table_set_not_recorded(
+		        t, "The cost of no operation is known. Warpsheet's own steps record it; a "
+		           "program can by payloads of warpsheet_nvtx.h, PyTorch's profiler by "
+		           "record_shapes=True. All of the GPU time is without a FLOP model.");
 		return;
 	}
 	if (!ws_model_has_kernels(tab->m)) {

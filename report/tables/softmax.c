@@ -509,27 +509,26 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	} rest[] = {{WS_ATTENTION_SCALE_MASK, "scale and mask"},
 	            {WS_ATTENTION_FUSED, "fused attention"},
 	            {WS_ATTENTION_OTHER, "other kernels"}};
-	char time[WS_SAY_TIME], text[160] = "";
+	char text[160] = "";
 
 	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
 		const struct work *w = &s->parts[d][rest[i].part];
 
 		if (w->kernels)
 			ws_say_add(text, sizeof(text), "%s%s of %s", *text ? ", " : "",
-			           ws_say_time_in((double)w->gpu_ns / (double)s->basis, time),
+			           WS_SHOWN_TIME((double)w->gpu_ns / (double)s->basis),
 			           rest[i].name);
 	}
 	if (*text)
 		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
 	if (fused->scores > 0 && !fused->bytes_unknown)
-		ws_table_note(
-		        t,
-		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
-		        "memory. Eager attention writes and reads them: in 16 bits, %.1f MB in "
-		        "each pass. Fused attention moves %.1f MB in all.",
-		        direction_names[d], fused->scores / (double)s->basis,
-		        2 * fused->scores / (double)s->basis / 1e6,
-		        (double)fused->bytes / (double)s->basis / 1e6);
+		ws_table_note(t,
+		              "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
+		              "memory. Eager attention writes and reads them: in 16 bits, %.1f MB "
+		              "in each pass. Fused attention moves %.1f MB in all.",
+		              direction_names[d], fused->scores / (double)s->basis,
+		              2 * fused->scores / (double)s->basis / 1e6,
+		              (double)fused->bytes / (double)s->basis / 1e6);
 	return true;
 }
 
@@ -664,7 +663,7 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	if (tab->sel->measured)
 		ws_table_note(t, "%s are those of one step: the mean over %zu measured step%s.",
 		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
-		              tab->sel->measured, tab->sel->measured == 1 ? "" : "s");
+		              tab->sel->measured, WS_PLURAL(tab->sel->measured));
 	else
 		ws_table_note(t,
 		              "The trace has no finished range `step`, so the numbers are of all "
@@ -675,7 +674,7 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 		        t,
 		        "%s time%s no range or operation names the parts of attention: the "
 		        "kernels between two products of equally many matrices count as softmax.",
-		        ws_say_number(tab->temp, (double)s.chains), s.chains == 1 ? "" : "s");
+		        ws_say_number(tab->temp, (double)s.chains), WS_PLURAL(s.chains));
 
 	/* Adds notes about the counted pairs of query and key. */
 	bool unknown = false, fewer = false;
@@ -689,15 +688,12 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 			         (p == WS_ATTENTION_SCORES || p == WS_ATTENTION_FINAL);
 		}
 	if (unknown)
-		ws_table_note(
-		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
-		           "counts the pairs that kernels compute.");
+		ws_table_note(t, "FLOPs Needed is empty: the mask of attention was not recorded. "
+		                 "FLOPs counts the pairs that kernels compute.");
 	if (fewer)
-		ws_table_note(
-		        t,
-		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
-		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
-		        "and fused attention.");
+		ws_table_note(t, "Attention is causal: FLOPs counts all pairs that eager kernels "
+		                 "compute, FLOPs Needed those that the mask keeps. TFLOP/s Needed "
+		                 "compares eager and fused attention.");
 	if (no_scale_mask)
 		ws_table_note(t, "No separate kernel scales or masks: if attention does, the "
 		                 "kernels of softmax include that work and its FLOPs.");
@@ -710,7 +706,6 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	for (size_t i = 0; i < m->ndevices; i++)
 		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
 	if (no_peaks)
-		ws_table_note(
-		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
-		           "FILE` adds them.");
+		ws_table_note(t, "Bound is empty where the device's peak rates are not known: "
+		                 "`--peaks FILE` adds them.");
 }

@@ -82,10 +82,9 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 			ws_table_note(t, "%s %" PRIu32 " is left out: see table soundness.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
-	ws_table_note(t,
-	              "Total is the step's window, its device work included. A phase's window "
-	              "lasts from the first start to the last end of its kernels. GPU columns are "
-	              "sums of kernel times.");
+	ws_table_note(t, "Total is the step's window, its device work included. A phase's window "
+	                 "lasts from the first start to the last end of its kernels. GPU columns "
+	                 "are sums of kernel times.");
 	ws_table_note(t, "%sHost columns are times of ranges on their thread, and add up to Host.",
 	              times->has_windows || !times->phases
 	                      ? ""
@@ -101,11 +100,9 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 static struct ws_cell *add_row(struct ws_table *t, const char *phase, enum ws_measure measure,
                                const struct ws_stat *stat)
 {
-	struct ws_cell *row;
-
 	if (!stat->n)
 		return NULL;
-	row = ws_table_row(t);
+	struct ws_cell *row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase], phase);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat->n);
@@ -124,18 +121,17 @@ static struct ws_cell *add_row(struct ws_table *t, const char *phase, enum ws_me
 static void add_statistics(const struct ws_model *m, struct ws_table *t,
                            const struct ws_step_times *times, int phase, enum ws_measure measure)
 {
-	struct ws_cell *row;
 	struct ws_stat stat;
 
 	if (!ws_step_phase_present(times, phase) ||
 	    (measure == WS_MEASURE_GPU && !ws_model_has_kernels(m)))
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
-	row = add_row(t,
-	              phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
-	              : measure == WS_MEASURE_WALL ? "host"
-	                                           : "total",
-	              measure, &stat);
+	struct ws_cell *row = add_row(t,
+	                              phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
+	                              : measure == WS_MEASURE_WALL ? "host"
+	                                                           : "total",
+	                              measure, &stat);
 	if (row) {
 		size_t size = times->nmeasured * 12 + 1, len = 0;
 		char *list = ws_xmalloc(size);
@@ -198,7 +194,7 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 	note_apart(tab, t);
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
-		              times->nmeasured, times->nmeasured == 1 ? "" : "s");
+		              times->nmeasured, WS_PLURAL(times->nmeasured));
 }
 
 void ws_tab_slow_step(const struct ws_table_context *tab, struct ws_table *t)
@@ -218,10 +214,9 @@ void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device "
 		                 "waits later: in another part, or between steps.");
 	else
-		ws_table_set_not_recorded(
-		        t, "%s",
-		        ws_step_times(tab->m, tab->sel)->nmeasured
-		                ? "The steps have no phases: no range in them is called "
-		                  "forward, loss, backward or optimizer."
-		                : NO_STEPS);
+		ws_table_set_not_recorded(t, "%s",
+		                          ws_step_times(tab->m, tab->sel)->nmeasured
+		                                  ? "The steps have no phases: no range in them is "
+		                                    "called forward, loss, backward or optimizer."
+		                                  : NO_STEPS);
 }

@@ -308,7 +308,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 		if (value.len && value.len < 48)
 			ws_say_add(line, sizeof(line), "%s%s %.*s", *line ? ", " : "", settings[i],
-			           (int)value.len, (const char *)value.ptr);
+			           WS_SHOWN(value));
 	}
 	if (*line)
 		page_words(&p, "configuration", line);
@@ -367,7 +367,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 			if (!ranking.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
 				continue;
 			ws_say_add(text, sizeof(text), "%s%.*s %.1f %%", n++ ? ", " : "",
-			           (int)dtype.len, (const char *)dtype.ptr, share);
+			           WS_SHOWN(dtype), share);
 		}
 		if (n)
 			page_words(&p, "dtype of kernels, by GPU time", text);

@@ -905,12 +905,11 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 
 		for (size_t i = 0; i < page->nsegments; i++) {
 			const struct ws_page_segment *s = &page->segment[i];
-			const char *text;
 
 			if (s->percent < LEGEND_SHARE)
 				continue;
-			text = ws_arena_format(&arena, " %s",
-			                       ws_page_segment_words(&arena, page, s));
+			const char *text = ws_arena_format(&arena, " %s",
+			                                   ws_page_segment_words(&arena, page, s));
 
 			const size_t room = 1 + ws_display_width(text, strlen(text));
 

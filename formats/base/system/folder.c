@@ -17,7 +17,6 @@ int ws_folder_names(int folder, char ***names)
 	DIR *dir = ws_folder_entries(folder);
 	char **more, *name = (char *)names; /* NULL: no memory */
 	size_t n = 0;
-	int why;
 
 	*names = NULL;
 	if (!dir)
@@ -32,7 +31,7 @@ int ws_folder_names(int folder, char ***names)
 			break;
 		(*names)[n++] = name;
 	}
-	why = errno;
+	int why = errno;
 	closedir(dir);
 	errno = why;
 	if (!name) {

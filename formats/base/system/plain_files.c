@@ -311,12 +311,10 @@ static void follow(const char *path, const char *to)
 	const size_t len = strlen(path);
 
 	for (int i = 0; i < MOST_FOLDERS; i++) {
-		char *moved;
-
 		if (!folders[i] || strncmp(folders[i], path, len) ||
 		    (folders[i][len] && folders[i][len] != '/'))
 			continue;
-		moved = malloc(strlen(to) + strlen(folders[i] + len) + 1);
+		char *moved = malloc(strlen(to) + strlen(folders[i] + len) + 1);
 		if (!moved)
 			continue;
 		memcpy(moved, to, strlen(to));

@@ -108,10 +108,8 @@ void ws_file_unmap(const void *data, size_t size)
 
 int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file)
 {
-	int why;
-
 	*r = (struct ws_region){.most_bytes = most_bytes, .fd = -1};
-	why = ws_region_grow(r, is_file && most_bytes > PAGE_BYTES ? PAGE_BYTES : most_bytes);
+	int why = ws_region_grow(r, is_file && most_bytes > PAGE_BYTES ? PAGE_BYTES : most_bytes);
 	errno = why;
 	return why ? -1 : 0;
 }

@@ -46,12 +46,11 @@ int ws_file_unnamed(const char *path)
 {
 	char name[] = "warpsheet-XXXXXXXX";
 	const int folder = ws_folder_open(WS_HERE, path, true);
-	int fd, why;
 
 	if (folder < 0)
 		return -1;
-	fd = ws_name_temporary(folder, name, 0600, false);
-	why = errno;
+	int fd = ws_name_temporary(folder, name, 0600, false);
+	int why = errno;
 	if (fd >= 0)
 		ws_name_remove(folder, name, false);
 	ws_folder_close(folder);

@@ -209,7 +209,6 @@ bool ws_limits_refuse(uint64_t memory, size_t bytes)
 	unsigned long long pages[6] = {0};
 	char text[128] = "", *at = text;
 	struct rlimit now;
-	bool has;
 
 	if (fd >= 0) {
 		if (read(fd, text, sizeof(text) - 1) < 0)
@@ -227,7 +226,7 @@ bool ws_limits_refuse(uint64_t memory, size_t bytes)
 	/* can so many bytes be had under the limit that the process was started with? */
 	getrlimit(RLIMIT_DATA, &now);
 	setrlimit(RLIMIT_DATA, &memory_before);
-	has = ws_memory_has(bytes + SPARE_BYTES);
+	bool has = ws_memory_has(bytes + SPARE_BYTES);
 	setrlimit(RLIMIT_DATA, &now);
 	return has;
 }

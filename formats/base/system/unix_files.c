@@ -114,11 +114,10 @@ int ws_file_write_at(int fd, uint64_t from, const void *bytes, size_t n)
 	/* Linux appends whatever the offset if the file was opened for that */
 	const int flags = fcntl(fd, F_GETFL);
 	const bool appends = flags >= 0 && flags & O_APPEND;
-	ssize_t written;
 
 	if (appends && fcntl(fd, F_SETFL, flags & ~O_APPEND))
 		return -1;
-	written = pwrite(fd, bytes, n, (off_t)from);
+	ssize_t written = pwrite(fd, bytes, n, (off_t)from);
 	if (appends && fcntl(fd, F_SETFL, flags))
 		return -1;
 	return written == (ssize_t)n ? 0 : -1;

@@ -656,7 +656,6 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
                            int64_t time_ns)
 {
-	const struct ws_row_collective *c;
 	uint64_t key[3], at;
 
 	key_of(correlation, external_id, time_ns, key);
@@ -664,7 +663,8 @@ static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t 
 	if (!at)
 		return;
 	ws_map_add(&ch->collectives_told, at, 1);
-	c = WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
+	const struct ws_row_collective *c =
+	        WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
 	put_text(ch, "Collective name", ws_chrome_text(ch, c->name));
 	put_u64(ch, "In msg nelems", c->in_elements);
 	put_u64(ch, "Out msg nelems", c->out_elements);
@@ -1230,7 +1230,7 @@ static void put_occupancy(struct ws_chrome *ch)
 		if (!c->has_occupancy)
 			continue;
 		int64_t share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
-		struct by_time change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		struct by_time change = {s->start_ns, ch->track[s->track].a, share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
 		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
@@ -1547,10 +1547,6 @@ const struct ws_chrome_form ws_chrome_json = {
 
 /* --- names and order of processes and tracks --- */
 
-/* Arguments for "%.*s" of printf. */
-#define SHOWN(name, longest) \
-	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
-
 /* The name of a track; further subtracks are numbered. */
 static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
                       size_t size)
@@ -1560,28 +1556,27 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 	        [WS_CHROME_WAITS] = "waits for stream",
 	        [WS_CHROME_RANGES] = "annotations on stream",
 	};
-	const struct ws_row_thread *row;
 	struct ws_bytes name, context;
 
 	if (t->type == WS_CHROME_THREAD) {
-		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+		const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
 		if (ws_bytes_begin(name, "thread ")) /* as PyTorch names them, with the number */
-			return snprintf(text, size, "%.*s", SHOWN(name, 200));
+			return snprintf(text, size, "%.*s", WS_SHOWN_MOST(name, 200));
 		return snprintf(text, size, "thread %llu%s%.*s",
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
-		                SHOWN(name, 200));
+		                WS_SHOWN_MOST(name, 200));
 	}
 	context = ws_chrome_text(ch, ws_resources_context(&ch->m->resources, t->b, t->c));
 	if (t->type == WS_CHROME_WAITS && (int64_t)t->d < 0)
 		return snprintf(text, size, "waits for context %llu%s%.*s",
 		                (unsigned long long)t->c, context.len ? ": " : "",
-		                SHOWN(context, 80));
+		                WS_SHOWN_MOST(context, 80));
 	name = ws_chrome_text(ch, ws_resources_stream(&ch->m->resources, t->b, t->d));
 	return snprintf(text, size, "%s %llu%s%.*s (context %llu%s%.*s of process %llu)",
 	                words[t->type], (unsigned long long)t->d, name.len ? ": " : "",
-	                SHOWN(name, 80), (unsigned long long)t->c, context.len ? ": " : "",
-	                SHOWN(context, 80), (unsigned long long)t->b);
+	                WS_SHOWN_MOST(name, 80), (unsigned long long)t->c, context.len ? ": " : "",
+	                WS_SHOWN_MOST(context, 80), (unsigned long long)t->b);
 }
 
 /* --- the file --- */
@@ -1615,8 +1610,8 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 			        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
 			int len = snprintf(text, sizeof(text), "device %llu%s%.*s%s%.*s%s",
 			                   (unsigned long long)d->id, name.len ? ": " : "",
-			                   SHOWN(name, 200), own.len ? " (" : "", SHOWN(own, 80),
-			                   own.len ? ")" : "");
+			                   WS_SHOWN_MOST(name, 200), own.len ? " (" : "",
+			                   WS_SHOWN_MOST(own, 80), own.len ? ")" : "");
 
 			if (ws_records_find(devices, d->id) != d)
 				continue;

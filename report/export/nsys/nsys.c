@@ -583,8 +583,7 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 		if (ws_records_find(&o->losses, row[i].cause) != &row[i] || !row[i].count)
 			continue;
 		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
-		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
-		         row[i].count);
+		         cause.len > 100 ? 100 : WS_SHOWN(cause), row[i].count);
 		warn(o, row[i].time_ns, text);
 	}
 	if (o->stats->without_time) {
@@ -938,7 +937,6 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 		struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
 		const enum ws_kind kind = ws_nsys_own_kinds[i];
 		struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
-		enum ws_status written;
 		char name[64];
 
 		if (!ws_trace_reader_count(o->r, kind))
@@ -946,7 +944,7 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 		t.n = ws_nsys_own_columns(kind, columns);
 		ws_nsys_own_name(kind, name);
 		ws_nsys_create(o, name, columns, t.n, &t.insert);
-		written = ws_records_each(o->r, kind, put_own_row, &t, err);
+		enum ws_status written = ws_records_each(o->r, kind, put_own_row, &t, err);
 		sqlite3_finalize(t.insert);
 		WS_FORWARD(written);
 	}

@@ -480,7 +480,6 @@ static void put_row(void *ctx, const void *row)
 		const uint8_t *from = row;
 		struct ws_bytes name;
 		char number[24];
-		uint64_t value;
 		double real;
 
 		if (s->is_time && !has_time)
@@ -491,7 +490,7 @@ static void put_row(void *ctx, const void *row)
 			ws_parquet_null(w);
 			continue;
 		}
-		value = ws_load_u64(from + s->def->row_offset);
+		uint64_t value = ws_load_u64(from + s->def->row_offset);
 		switch (s->def->type) {
 		case WS_TYPE_STR:
 			ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
@@ -530,10 +529,10 @@ static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct w
 static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *err)
 {
 	struct kind_export *k = ws_xarray(1, sizeof(*k));
-	enum ws_status status;
 
 	k->x = x;
-	status = ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
+	enum ws_status status =
+	        ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
 	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,
 	                                   WS_COL_op_config_id, err));
 	WS_THEN(status, ws_records_load_by(&k->series, x->r, WS_KIND_COUNTER_SERIES,

@@ -115,9 +115,8 @@ static const struct ws_xlsx_chart charts[] = {
          SHOWS("Phase", "time", "A Typical (ns)", "B Typical (ns)"),
          FORM(COLUMN, 0, 5, 15)},
         {.table = "diff-ops",
-         .title =
-                 "Operations that changed most, as on their sheet: kernel time of the median step, "
-                 "A and B",
+         .title = "Operations that changed most, as on their sheet: kernel time of the median "
+                  "step, A and B",
          .alt_text = "Bar chart of the first rows of Operations: kernel time of A and of B",
          SHOWS("Op", "kernel time", "GPU Time A (ns)", "GPU Time B (ns)"),
          FORM(BAR, 0, 12, 20)},

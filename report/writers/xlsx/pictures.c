@@ -315,7 +315,6 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	const lxw_col_t first = FRONT_DATA + 1;
 	struct ws_shown_column shown;
-	lxw_chart *chart;
 	lxw_col_t n = 0;
 
 	if (!page->nsteps)
@@ -337,7 +336,8 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 		ws__xlsx_cell(x, s->sheet, row + 1, first + n, &cell, &shown, WS_XLSX_CELL);
 		points[n++] = &point[most->is_outlier];
 	}
-	chart = new_chart(x, LXW_CHART_COLUMN, "Measured steps; red: far from the others");
+	lxw_chart *chart =
+	        new_chart(x, LXW_CHART_COLUMN, "Measured steps; red: far from the others");
 	lxw_chart_series *series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, s->name, row, first, row, first + n - 1);
 	chart_series_set_values(series, s->name, row + 1, first, row + 1, first + n - 1);
@@ -435,11 +435,9 @@ uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 			const double error_ns[] = {of->ns - of->low_ns, of->high_ns - of->ns};
 
 			for (int is_up = 0; is_up < 2; is_up++) {
-				lxw_chart_series *series;
-
 				if (!(error_ns[is_up] > 0))
 					continue;
-				series = ws__xlsx_series(chart);
+				lxw_chart_series *series = ws__xlsx_series(chart);
 				ws__xlsx_try(x, worksheet_write_number(
 				                        s->sheet, first + (uint32_t)(i - begin),
 				                        col, 0, x->styles[WS_XLSX_SOURCE]));
