@@ -818,8 +818,15 @@ unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect, d
 {
 	if (isnan(c->error) || !(effect > 0))
 		return 0;
-	for (unsigned n = WS_GRADE_RECORDINGS; n <= 1000; n++)
+	/* the detectable effect shrinks with every recording */
+	unsigned least = WS_GRADE_RECORDINGS, most = 1001;
+	while (least < most) {
+		const unsigned n = (least + most) / 2;
+
 		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1), confidence) <= ws_log1p(effect))
-			return n;
-	return 0;
+			most = n;
+		else
+			least = n + 1;
+	}
+	return most > 1000 ? 0 : most;
 }
