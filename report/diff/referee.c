@@ -361,6 +361,12 @@ static double most_calls(const struct ws_side *side)
 	return most;
 }
 
+/* Only B does its work in some of its steps. */
+static bool does_all_in_some_steps(const struct ws_diff *d)
+{
+	return most_calls(&d->side[1]) >= 2 && most_calls(&d->side[0]) < 2;
+}
+
 /* How often a side does work of a name: per step, before the first, and beside them per step. */
 struct rates {
 	double in_steps, calls_before, calls_later;
@@ -402,7 +408,7 @@ static void explain_less_work(struct referee *r)
 	}
 	free(a);
 	free(b);
-	if (most_calls(&r->d->side[1]) >= 2 && most_calls(&r->d->side[0]) < 2)
+	if (does_all_in_some_steps(r->d))
 		add_reason(r, REASON_CACHE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does its work in some steps and lacks it in most: it may return "
 		           "results that it kept.",
@@ -454,7 +460,7 @@ static void find_other_work(struct referee *r)
 		           "%s does no work that was recorded; %s works for %s%s.", name_of(r, 1),
 		           name_of(r, 0), WS_SHOWN_TIME((double)a->gpu_ns / (double)a->nsamples),
 		           r->d->by_steps ? " per step" : "");
-	else if (r->d->is_arranged_otherwise)
+	else if (r->d->is_arranged_otherwise && !does_all_in_some_steps(r->d))
 		add_reason(r, REASON_CALLS, 2, WS_REFEREE_CANNOT_TELL,
 		           "The work differs: %s. The products of %s have as many FLOPs in all as "
 		           "those of %s, so they may be the same in other calls.",
