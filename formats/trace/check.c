@@ -309,13 +309,53 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	return WS_OK;
 }
 
+struct kept_findings {
+	struct ws_check_finding *findings;
+	size_t n, capacity;
+};
+
+static void keep_finding(void *ctx, const struct ws_check_finding *finding)
+{
+	struct kept_findings *kept = ctx;
+
+	WS_GROW(kept->findings, kept->n + 1, kept->capacity);
+	kept->findings[kept->n++] = *finding;
+}
+
+#define MOST_TRIES 8
+
+/* Pieces that a flight recorder drops meanwhile are no damage, nor are rows that need them: then
+ * everything is checked again, from the pieces that are left. */
 enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx,
                                    struct ws_check_result *result, struct ws_err *err)
 {
-	struct ws_trace_map map;
+	struct kept_findings kept = {0};
+	enum ws_status status = WS_OK;
+	bool has_dropped = true;
 
-	WS_FORWARD(ws_trace_map_open(&map, path, err));
-	enum ws_status status = ws_trace_check_mem(map.data, map.size, fn, ctx, result, err);
-	ws_trace_map_close(&map);
-	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
+	for (int tries = 0; has_dropped && tries < MOST_TRIES; tries++) {
+		struct ws_file_header header = {0}, now;
+		struct ws_trace_map map;
+
+		kept.n = 0;
+		status = ws_trace_map_open(&map, path, err);
+		if (status != WS_OK)
+			break;
+		ws_file_header_get(map.data, map.size, &header, NULL);
+		const bool has_pieces = header.kept_from != 0;
+		status = ws_trace_check_mem(map.data, map.size, has_pieces ? keep_finding : fn,
+		                            has_pieces ? &kept : ctx, result, err);
+		has_dropped = has_pieces && result->damage &&
+		              ws_file_header_get(map.data, map.size, &now, NULL) == WS_OK &&
+		              now.kept_from != header.kept_from;
+		ws_trace_map_close(&map);
+		if (status != WS_OK)
+			status = ws_err_prefix(err, status, "%s", path);
+	}
+	if (status == WS_OK && has_dropped)
+		status = WS_FAIL(err, IO_READ, "%s: " WS_DROPPED_MEANWHILE, path);
+	for (size_t i = 0; status == WS_OK && i < kept.n; i++)
+		fn(ctx, &kept.findings[i]);
+	free(kept.findings);
+	return status;
 }

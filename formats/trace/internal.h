@@ -52,6 +52,10 @@ struct ws_walk {
 void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, ws_finding_fn fn,
                  void *ctx);
 void ws_walk_free(struct ws_walk *w);
+/* Why a block can be zeros in a file that a flight recorder still writes. */
+#define WS_DROPPED_MEANWHILE                                                        \
+	"the flight recorder that writes this file dropped a part that was being read. " \
+	"Read it again, or let `warpsheet ctl dump` write a trace"
 /* Open block i. CORRUPT as ws_block_view_open. */
 enum ws_status ws_walk_view(const struct ws_walk *w, size_t i, struct ws_block_view *view,
                             struct ws_err *err);

@@ -243,10 +243,7 @@ static enum ws_status failure_of(const struct ws_walk *w, size_t i, enum ws_stat
 	/* the first block is the schema, which stays before what is kept */
 	if (status != WS_OK && i && ws_file_header_get(w->data, w->size, &now, NULL) == WS_OK &&
 	    w->blocks[i].offset < now.kept_from)
-		return WS_FAIL(
-		        err, IO_READ,
-		        "the flight recorder that writes this file dropped a part that was "
-		        "being read. Read it again, or let `warpsheet ctl dump` write a trace");
+		return WS_FAIL(err, IO_READ, WS_DROPPED_MEANWHILE);
 	return status;
 }
 

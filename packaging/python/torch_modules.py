@@ -193,7 +193,8 @@ def hook(torch):
     library.warpsheet_on_module_hooks(hook.kept)
     os.register_at_fork(after_in_child=set_hooks)
     atexit.register(library.warpsheet_on_module_hooks, on_change())
-    from torch.optim.optimizer import register_optimizer_step_pre_hook
-    step_of = library.warpsheet_optimizer
-    step_of.argtypes, step_of.restype = [c_char_p], None
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+    step_of, stepped = library.warpsheet_optimizer, library.warpsheet_optimizer_stepped
+    step_of.argtypes, step_of.restype, stepped.restype = [c_char_p], None, None
     register_optimizer_step_pre_hook(step)
+    register_optimizer_step_post_hook(lambda *_: stepped())

@@ -84,8 +84,7 @@ static void dump(struct ws_process *p, const struct ws_trace_writer_opts *opts)
 	snprintf(path, sizeof(path), "%.*s.%u%.32s", (int)(dot - whole), whole, n, dot);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
-	enum ws_status status = ws_flight_copy(p, n, opts, &size, &err);
-	ws_flight_copy_name(p, n, copy);
+	enum ws_status status = ws_flight_copy(p, opts, copy, &size, &err);
 	if (status == WS_OK &&
 	    renameat(p->folder, ws_path_name(copy), p->folder, ws_path_name(path)))
 		status = WS_FAIL(&err, IO_WRITE, "cannot rename %s to %s", copy, path);
@@ -128,14 +127,8 @@ void ws_flight_step(struct ws_process *p, const struct ws_trace_writer_opts *opt
 		ws_record_notice("%s", err.text);
 }
 
-void ws_flight_copy_name(const struct ws_process *p, unsigned n, char out[PATH_MAX])
-{
-	snprintf(out, PATH_MAX, "%.*s.%u", PATH_MAX - 16, p->trace, n);
-}
-
-enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
-                              const struct ws_trace_writer_opts *opts, uint64_t *size,
-                              struct ws_err *err)
+enum ws_status ws_flight_copy(struct ws_process *p, const struct ws_trace_writer_opts *opts,
+                              char name[PATH_MAX], uint64_t *size, struct ws_err *err)
 {
 	const struct ws_flight_reason *why = &p->flight.reason;
 	const struct {
@@ -150,10 +143,10 @@ enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
 	};
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_writer *w = NULL;
-	char name[PATH_MAX], number[32];
+	char number[32];
 	int from = -1, to = -1;
 
-	ws_flight_copy_name(p, n, name);
+	snprintf(name, PATH_MAX, "%.*s.copy", PATH_MAX - 16, p->trace);
 	enum ws_status status =
 	        ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &from, err);
 	WS_THEN(status, ws_trace_reader_open_file(&r, from, p->trace, err));

@@ -587,12 +587,12 @@ void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 void ws_flight_step(struct ws_process *p, const struct ws_trace_writer_opts *opts, int64_t now_ns);
 /* What is kept becomes a trace of its own, a little later. word: see struct ws_flight_reason. */
 void ws_flight_trigger(struct ws_process *p, const char *word);
-/* The name, in the trace's folder, of unfinished copy n of the trace. */
-void ws_flight_copy_name(const struct ws_process *p, unsigned n, char out[PATH_MAX]);
-/* Writes that copy, with the reason: everything that was committed and kept. *size: its bytes. */
-enum ws_status ws_flight_copy(struct ws_process *p, unsigned n,
-                              const struct ws_trace_writer_opts *opts, uint64_t *size,
-                              struct ws_err *err);
+/*
+ * Writes a copy, with the reason: everything that was committed and kept. *size: its bytes. Each
+ * copy has the same name before it is renamed, so that of a killed launcher is replaced.
+ */
+enum ws_status ws_flight_copy(struct ws_process *p, const struct ws_trace_writer_opts *opts,
+                              char name[PATH_MAX], uint64_t *size, struct ws_err *err);
 
 /* Prints a line for the user on stderr; without full stop and newline. */
 void ws_record_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

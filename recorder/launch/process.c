@@ -507,11 +507,9 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 		if (end && end->code && end->how != WS_END_UNKNOWN)
 			ws_flight_trigger(p, word);
 		status = ws_drain_error(p->drain, err);
-		WS_THEN(status, ws_flight_copy(p, 0, &opts, &result->file_size, err));
-		if (status == WS_OK) {
-			ws_flight_copy_name(p, 0, whole);
+		WS_THEN(status, ws_flight_copy(p, &opts, whole, &result->file_size, err));
+		if (status == WS_OK)
 			p->final = p->final ? p->final : ws_xstrdup(p->trace);
-		}
 	}
 	if (p->final && status == WS_OK) {
 		/* Replaces the file that existed before this recording, unless another recording

@@ -633,34 +633,41 @@ static void on_end(const void *fn, void *context)
 	end(fn);
 }
 
-static bool register_callbacks(bool with_inputs)
+static void add_callbacks(uint64_t *operations, uint64_t *annotations)
 {
 	struct ws_torch_callback callback = {
 	        .start = (void *)ws_torch_start_op,
 	        .end = (void *)on_end,
 	        .sampling = 1,
-	        .needs_inputs = with_inputs,
+	        .needs_inputs = ws_torch.has_inputs,
 	};
+
+	memset(callback.scopes, 1, sizeof(callback.scopes));
+	callback.scopes[WS_SCOPE_USER] = 0;
+	*operations = ws_torch.add_callback(callback);
+	memset(callback.scopes, 0, sizeof(callback.scopes));
+	callback.scopes[WS_SCOPE_USER] = 1;
+	callback.start = (void *)ws_torch_start_range;
+	callback.needs_inputs = 0;
+	*annotations = ws_torch.add_callback(callback);
+}
+
+static bool register_callbacks(void)
+{
 	const struct ws_seg_capture *capture = &ws_collector.seg->capture;
+	uint64_t operations, annotations;
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 	optimizer_domain = ws_define_domain((struct ws_event_text){.ptr = OPTIMIZER_DOMAIN});
 	ws_ops_defined(remember_defined);
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;
-	memset(callback.scopes, 1, sizeof(callback.scopes));
-	callback.scopes[WS_SCOPE_USER] = 0;
-	uint64_t of_operations = ws_torch.add_callback(callback);
-	memset(callback.scopes, 0, sizeof(callback.scopes));
-	callback.scopes[WS_SCOPE_USER] = 1;
-	callback.start = (void *)ws_torch_start_range;
-	callback.needs_inputs = 0;
-	uint64_t of_annotations = ws_torch.add_callback(callback);
-	is_registered = 1;
-	/* a flight recorder judges them */
+	/* a flight recorder judges periods */
 	if (capture->pytorch == WS_PYTORCH_SAMPLED || ws_steps_wanted() || capture->keeps)
-		ws_periods_start(of_operations, of_annotations, hash_ops,
-		                 capture->pytorch == WS_PYTORCH_SAMPLED);
+		ws_periods_start(add_callbacks, hash_ops, capture->pytorch == WS_PYTORCH_SAMPLED);
+	else
+		add_callbacks(&operations, &annotations);
+	is_registered = 1;
 	return 1;
 }
 
@@ -689,7 +696,7 @@ void ws_pytorch_attach(void *handle)
 	if (wanted >= WS_PYTORCH_SHAPES && has_shim())
 		ws_torch_prove();
 	ws_source_find();
-	if (register_callbacks(ws_torch.has_inputs))
+	if (register_callbacks())
 		ws_define_fact("pytorch.operations", wanted == WS_PYTORCH_NAMES ? "names"
 		                                     : ws_torch.has_inputs
 		                                             ? "shapes"

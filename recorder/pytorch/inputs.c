@@ -302,8 +302,8 @@ static bool prove_keys(const uint8_t objects[NTENSORS][OBJECT_BYTES])
 		if (!holds || !(keys >> first >> (inplace - dense) & 1) ||
 		    !(keys >> first >> (autograd - dense) & 1))
 			continue;
-		at->python = UINT64_C(1) << first << (python - dense);
-		return !(keys & at->python);
+		at->unlike = UINT64_C(1) << first << (python - dense);
+		return !(keys & at->unlike);
 	}
 	return 0;
 }
@@ -357,8 +357,10 @@ static bool make_all(void *handles[NTENSORS])
  * Makes equal tensors without memory, on the device `meta`. There PyTorch calls the operation as in
  * a program, while on the CPU it takes a shortcut.
  */
-static bool describe_all(void)
+static bool describe_all(void *const handles[NTENSORS])
 {
+	struct ws_torch_tensor *at = &ws_torch.tensor;
+
 	for (size_t i = 0; i < NTENSORS; i++) {
 		const struct tensor *t = &tensors[i];
 		void *handle = NULL;
@@ -368,6 +370,11 @@ static bool describe_all(void)
 		if (ws_torch.shim.empty_strided(t->ndim, t->sizes, t->strides, t->type, META_DEVICE,
 		                                0, &handle))
 			return 0;
+		uint64_t keys[2] = {0, 0}; /* on the CPU, on `meta` */
+		for (int k = 0; k < 2; k++)
+			(void)ws_torch_peek((uint8_t *)impl_of(k ? handle : handles[i]) + at->keys,
+			                    &keys[k], sizeof(*keys));
+		at->unlike |= keys[0] ? keys[1] & ~keys[0] : 0;
 		(void)ws_torch.shim.delete(handle);
 		if (!call.holds)
 			return 0;
@@ -415,8 +422,8 @@ void ws_torch_prove(void)
 	struct ws_torch_tags *tags = &ws_torch.tags;
 	const uint64_t callback = add_callback();
 
-	ws_torch.has_inputs =
-	        make_all(handles) && prove_tensors(handles) && describe_all() && copy_all(handles);
+	ws_torch.has_inputs = make_all(handles) && prove_tensors(handles) &&
+	                      describe_all(handles) && copy_all(handles);
 	/* None, Tensor, Storage, Double, ComplexDouble, Int: the same in every PyTorch release so
 	 * far */
 	ws_torch.has_inputs &= tags->tensor == 1 && tags->integer == 5;
@@ -541,7 +548,7 @@ static void put_tensor(struct body *b, const void *impl)
 
 	enum tensor_class class =
 	        !impl || impl == ws_torch.undefined ? CLASS_OTHER : class_of(impl);
-	if (class == CLASS_OTHER || word_at(impl, at->keys) & at->python) {
+	if (class == CLASS_OTHER || word_at(impl, at->keys) & at->unlike) {
 		put_input(b, WS_INPUT_OTHER, 0);
 		return;
 	}

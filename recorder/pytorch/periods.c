@@ -40,6 +40,8 @@ _Atomic uint32_t ws_period_number = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t operations, annotations; /* callbacks */
+static void (*add_callbacks)(uint64_t *operations, uint64_t *annotations);
+static bool are_registered = 1;
 static uint64_t (*hash_of_ops)(void);
 static _Atomic bool is_on;                   /* steps may be left out */
 static bool samples;                         /* steps that repeat others are */
@@ -59,6 +61,10 @@ static struct {
 } period;
 
 static bool by_optimizer; /* periods end with an optimizer's step */
+/* Calls of the hook of all optimizers in this period; it is called once in each, and so may end one
+ * that is left out. */
+static uint32_t hook_calls;
+static bool has_hook;
 
 /* --- what is recorded --- */
 
@@ -74,6 +80,8 @@ WS_EXPORT extern int32_t warpsheet_module_hooks;
 int32_t warpsheet_module_hooks = HOOKS_OF_ALL;
 /* Called by it with its function that sets the hooks wanted, which takes the interpreter's lock. */
 WS_EXPORT void warpsheet_on_module_hooks(void (*set)(void));
+/* … and at the end of an optimizer's step. */
+WS_EXPORT void warpsheet_optimizer_stepped(void);
 
 static void (*_Atomic set_module_hooks)(void);
 static bool is_recorded = 1, is_paused;
@@ -85,13 +93,26 @@ void warpsheet_on_module_hooks(void (*set)(void))
 	atomic_store(&set_module_hooks, set);
 }
 
-/* Python's hooks are set by unlock(). */
+/*
+ * Python's hooks are set by unlock(). While any callback is registered, even a disabled one,
+ * autograd's engine makes its lists of them anew some hundred times per step: 1 % of its
+ * instructions. So a step that --calibrate leaves out has none, if it ends without.
+ */
 static void set_recorded(bool recorded)
 {
-	if (is_recorded != recorded)
-		(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(operations);
+	const bool is_changed = is_recorded != recorded, were_registered = are_registered;
+
 	is_recorded = recorded;
 	is_blind = is_blind && !recorded;
+	are_registered = !is_paused && !(is_blind && has_hook);
+	if (!are_registered && were_registered) {
+		ws_torch.remove_callback(operations);
+		ws_torch.remove_callback(annotations);
+	} else if (are_registered && !were_registered) {
+		add_callbacks(&operations, &annotations);
+	}
+	if (are_registered && (is_changed || !were_registered))
+		(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(operations);
 	warpsheet_module_hooks = is_paused || is_blind ? HOOKS_OF_NONE
 	                         : recorded            ? HOOKS_OF_ALL
 	                                               : HOOKS_OF_ROOTS;
@@ -324,6 +345,9 @@ static void take(uint64_t what, bool is_end)
 			set_recorded(!ws_is_silent());
 		}
 	} else if (leader == &self && is_end) {
+		if (are_registered)
+			has_hook = hook_calls == 1;
+		hook_calls = 0;
 		put_mark(what);
 		end_period();
 	} else if (leader == &self) {
@@ -357,6 +381,20 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	unlock(&signals, hooks);
 }
 
+void warpsheet_optimizer_stepped(void)
+{
+	sigset_t signals;
+
+	if (!is_on)
+		return;
+	ws_lock(&lock, &signals);
+	const bool ends = is_blind && !are_registered; /* also by another thread: two step then */
+	hook_calls += leader == &self;
+	ws_unlock(&lock, &signals);
+	if (ends)
+		ws_period_take(0, WS_PERIOD_STEPS);
+}
+
 /* Switches operations, annotations and calls of modules off, or on again. Takes the interpreter's
  * lock: call it without locks that Python code may wait for. */
 static void pause_all(bool paused)
@@ -372,8 +410,6 @@ static void pause_all(bool paused)
 		(void)put_period(ws_now_ns(),
 		                 period.is_rest ? WS_OP_PERIOD_REST : WS_OP_PERIOD_BEGIN);
 	leader = NULL;
-	if (is_paused != paused)
-		(paused ? ws_torch.disable_callback : ws_torch.enable_callback)(annotations);
 	is_paused = paused;
 	set_recorded(!paused);
 	unlock(&signals, hooks);
@@ -432,22 +468,23 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
 	is_on = 0;
-	if (is_paused)
-		ws_torch.enable_callback(annotations);
 	is_paused = 0;
 	set_recorded(1);
 	after_fork();
 }
 
-void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t (*hash_ops)(void),
-                      bool sample)
+void ws_periods_start(void (*add)(uint64_t *operations, uint64_t *annotations),
+                      uint64_t (*hash_ops)(void), bool sample)
 {
+	const bool may_switch =
+	        ws_torch.enable_callback && ws_torch.disable_callback && ws_torch.remove_callback;
+
 	samples = sample;
 	hash_of_ops = hash_ops;
-	operations = of_operations;
-	annotations = of_annotations;
-	if (ws_collector.seg->capture.calibrate && ws_torch.enable_callback && ws_torch.disable_callback)
+	add_callbacks = add;
+	add_callbacks(&operations, &annotations);
+	if (ws_collector.seg->capture.calibrate && may_switch)
 		atomic_store(&ws_calibrate_operations, leave_out);
-	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
-	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
+	is_on = may_switch && !pthread_atfork(before_fork, after_fork, after_fork_in_child) &&
+	        !atexit(end_last);
 }

@@ -44,8 +44,10 @@ struct ws_torch_tags {
 /* Offsets of c10::TensorImpl. */
 struct ws_torch_tensor {
 	uint32_t ndim, sizes, strides, numel, type;
-	uint32_t keys;   /* dispatch keys, a bit each */
-	uint64_t python; /* the bit of Python classes, which may report other sizes */
+	uint32_t keys; /* dispatch keys, a bit each */
+	/* those of Python classes, which may report other sizes, and of the device `meta`, on which
+	 * nothing is computed */
+	uint64_t unlike;
 };
 
 #define WS_TORCH_INLINE_DIMS 5 /* more dimensions are in separate memory */
@@ -124,11 +126,11 @@ enum ws_period_mark {
 void ws_period_take(uint64_t what, enum ws_period_mark mark);
 /* Without digits. */
 uint64_t ws_period_text(const char *text);
-/* From now on periods have rows, and the callback of operations is switched off where they repeat
- * (if `sample`) and in steps that are not recorded, and so are hooks of modules below the root. The
- * first two are callbacks. hash_ops: of those of the period that lasts, on all threads. */
-void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t (*hash_ops)(void),
-                      bool sample);
+/* Registers callbacks. From now on periods have rows, and the callback of operations is switched
+ * off where they repeat (if `sample`) and in steps that are not recorded, and so are hooks of
+ * modules below the root. hash_ops: of those of the period that lasts, on all threads. */
+void ws_periods_start(void (*add)(uint64_t *operations, uint64_t *annotations),
+                      uint64_t (*hash_ops)(void), bool sample);
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
 

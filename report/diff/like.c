@@ -103,6 +103,8 @@ static uint8_t phases_of(const struct ws_side *s)
 /* Classes whose number of calls is meaningful to users. */
 static const char *const counted_classes[] = {"attention", "gemm", "conv", "comm"};
 #define NCOUNTED (sizeof(counted_classes) / sizeof(*counted_classes))
+/* All but the last are products. */
+#define NPRODUCTS (NCOUNTED - 1)
 static const char *const counted_names[NCOUNTED] = {"attention", "matmul", "convolution",
                                                     "communication"};
 
@@ -194,6 +196,10 @@ void ws_diff_find_reasons(struct ws_diff *d)
 	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
 		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
 	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
+	const size_t nfacts = d->nreasons;
+	double flops[2] = {0, 0}; /* of all products, per sample */
+	bool are_known = true;    /* … of each of them; and there is as much communication */
+	bool has_products[2] = {false, false}, differ_in_calls = false;
 	const char *per = d->by_steps ? " per step" : "";
 
 	for (int s = 0; s < 2; s++)
@@ -208,9 +214,18 @@ void ws_diff_find_reasons(struct ws_diff *d)
 
 			while (c < NCOUNTED && !ws_name_is(name, counted_classes[c]))
 				c++;
-			if (c == NCOUNTED)
+			if (c == NCOUNTED ||
+			    ws_names_item(&d->names, kind->item[s])->contains_its_class)
 				continue;
 			of[c].calls[s] += calls;
+			if (c < NPRODUCTS) {
+				const float of_item =
+				        ws_names_item(&d->names, kind->item[s])->flops;
+
+				has_products[s] = true;
+				flops[s] += of_item * calls;
+				are_known &= of_item > 0;
+			}
 			if (kind->criterion != WS_NONE)
 				continue;
 			of[c].unmatched[s] += calls;
@@ -226,6 +241,8 @@ void ws_diff_find_reasons(struct ws_diff *d)
 			differ |= of[c].unmatched[k] > MOST_UNMATCHED_OF_CLASS * most ||
 			          of[c].unmatched_ns[k] >
 			                  MOST_UNMATCHED_OF_CLASS * (double)d->side[k].gpu_ns;
+		differ_in_calls |= differ && c < NPRODUCTS;
+		are_known &= !differ || c < NPRODUCTS;
 		if (!differ)
 			continue;
 		if (fabs(of[c].calls[0] - of[c].calls[1]) < 0.05)
@@ -274,4 +291,8 @@ void ws_diff_find_reasons(struct ws_diff *d)
 			add_reason(d, "%.3g %% of the %s of %s has a counterpart of another size",
 			           100 * (matched - like) / all, ws_diff_work_time(d), side->name);
 	}
+	d->lacks_products = has_products[0] && !has_products[1];
+	d->is_arranged_otherwise = d->opts.paired && !nfacts && are_known && flops[0] > 0 &&
+	                           flops[1] >= (1 - WS_WORK_APART) * flops[0] &&
+	                           (differ_in_calls || ws_work_apart(d->flops[0], d->flops[1]));
 }

@@ -177,6 +177,10 @@ struct ws_diff {
 	/* reasons why the work is not the same; none: it is */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
+	/* in pairs: they are about products, but B's have as many FLOPs in all as A's, and may be
+	 * the same in other calls */
+	bool is_arranged_otherwise;
+	bool lacks_products; /* B has none, and A has some */
 	/* of pairs: share of A's GPU time that other kernels of B do with other work, or that B
 	 * leaves out */
 	double fused_share;

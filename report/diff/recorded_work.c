@@ -151,7 +151,7 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		                            (int64_t)op->k},
 		          item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
-		if (!class_tells_kind(ws_texts_get(texts, item->class)))
+		if (item->contains_its_class || !class_tells_kind(ws_texts_get(texts, item->class)))
 			item->kind =
 			        ws_texts_add(texts, bare_op_name(ws_texts_get(texts, item->op)));
 	}
@@ -241,6 +241,9 @@ static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint
 		    !class_tells_kind(ws_texts_get(&names->texts, item.class)))
 			item.class = item.kind = class;
 		item.nkernels++;
+		const struct ws_launch_shape *shape = &w->c->m->configs[k->kind->config].shape;
+		item.threads += (float)(shape->grid_x * shape->grid_y * shape->grid_z *
+		                        shape->block_x * shape->block_y * shape->block_z);
 		if (is_longest) {
 			item.tensor = w->c->m->configs[k->kind->config].tensor;
 			item.dtype = ws_reader_text(w->c, k->kind->dtype);
@@ -387,7 +390,7 @@ static void add_class_time(struct work *w, uint32_t class, uint8_t tensor, int64
 struct host_op {
 	struct launch launch; /* sorted by it, so it is first */
 	int64_t self_ns;
-	bool has_inner_flops;
+	bool has_inner_flops, contains_its_class;
 };
 
 /* Without device work, host operations are the work, each with its time outside of nested
@@ -410,6 +413,9 @@ static void read_host_ops(struct work *w)
 		ops[parent].self_ns -= tree->end_ns[i] - tree->start_ns[i];
 		ops[parent].has_inner_flops |=
 		        ops[i].has_inner_flops || ws_cpu_op_config(c->m, i)->flops > 0;
+		for (uint32_t p = parent; p != WS_NONE; p = tree->parent[p])
+			ops[p].contains_its_class |=
+			        ws_cpu_op_config(c->m, p)->kind == ws_cpu_op_config(c->m, i)->kind;
 	}
 	for (uint32_t i = 0; i < tree->n; i++) {
 		ops[n] = ops[i];
@@ -440,7 +446,8 @@ static void read_host_ops(struct work *w)
 		struct ws_work_item item = {.place = of ? c->place_of_path[of->context->path]
 		                                        : WS_NONE,
 		                            .phase = c->m->cpu_ops.phase[op->launch.number],
-		                            .nkernels = 1};
+		                            .nkernels = 1,
+		                            .contains_its_class = op->contains_its_class};
 
 		item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
 		set_operation(w, NULL, op->launch.number, &item);

@@ -41,9 +41,12 @@ struct ws_work_item {
 	uint16_t phase;    /* enum ws_phase */
 	uint8_t tensor;    /* enum ws_tensor, of its longest kernel */
 	uint8_t precision; /* enum ws_precision_work */
-	uint32_t nkernels;
+	uint32_t nkernels : 31;
+	/* an operation of the host: aten::linear calls aten::addmm, and both are one product */
+	uint32_t contains_its_class : 1;
 	float flops;                      /* as recorded; 0 = unknown */
 	float volume;                     /* product of the recorded sizes; 0 = not known */
+	float threads;                    /* of its kernels; 0 = not known */
 	uint32_t likeness[WS_LIKENESSES]; /* equal numbers: similar by that criterion */
 };
 

@@ -39,6 +39,8 @@ struct ws_diff_opts ws_referee_diff_opts(void)
 /* Smaller shares of a step are not worth a sentence. */
 #define RECORDER_SHARE 0.05
 #define BEHIND_SHARE   0.1
+/* Other code may do work of operations in as short a part of their time. */
+#define LEAST_ELSEWHERE 0.1
 /* Maximum share of products in a lower precision. */
 #define MOST_LOWER 0.01
 
@@ -51,6 +53,9 @@ struct ws_diff_opts ws_referee_diff_opts(void)
 	X(CLAIM, "claimed time")               \
 	X(NO_WORK, "no work")                  \
 	X(WORK, "other work")                  \
+	X(CALLS, "other calls")                \
+	X(ELSEWHERE, "work not recorded")      \
+	X(SIZES, "unknown sizes")              \
 	X(PRECISION, "lower precision")        \
 	X(FUSED, "fused or left out")          \
 	X(CACHE, "cached results")             \
@@ -281,11 +286,12 @@ static bool is_product(const struct ws_diff *d, const struct ws_work_item *item)
 	return WS_NAME_IS_ONE_OF(ws_texts_get(&d->names.texts, item->class), products);
 }
 
-static void find_lower_precision(struct referee *r)
+/* Compares precision and sizes. */
+static void compare_products(struct referee *r)
 {
 	const struct ws_diff *d = r->d;
 	const struct ws_work_item *example[2] = {NULL, NULL};
-	uint64_t products = 0, lower = 0;
+	uint64_t products = 0, lower = 0, unsized = 0, smaller = 0;
 
 	for (size_t i = 0; i < d->work[1].n; i++) {
 		const struct ws_work_sum *sum =
@@ -297,9 +303,17 @@ static void find_lower_precision(struct referee *r)
 			continue;
 		for (int s = 0; s < 2; s++)
 			item[s] = ws_names_item(&d->names, kind->item[s]);
-		if (!is_product(d, item[1]))
+		if (!is_product(d, item[1]) || item[1]->contains_its_class)
 			continue;
 		products += sum->instances;
+		/* kernels on a GPU do work of their own size, whatever is known of it */
+		if (ws_diff_is_of_host_ops(d) && item[0]->flops > 0 && !(item[1]->flops > 0))
+			unsized += sum->instances;
+		/* without a size of the operation, that of the launch is a hint */
+		if (!(item[0]->flops > 0 && item[1]->flops > 0) &&
+		    item[0]->kernels == item[1]->kernels && item[0]->threads > 0 &&
+		    item[1]->threads < (1 - WS_WORK_APART) * item[0]->threads)
+			smaller += sum->instances;
 		if (!precision_of(d, item[1]) ||
 		    precision_of(d, item[1]) >= precision_of(d, item[0]))
 			continue;
@@ -307,6 +321,19 @@ static void find_lower_precision(struct referee *r)
 		example[0] = item[0];
 		example[1] = item[1];
 	}
+	if (smaller && (double)smaller > MOST_LOWER * (double)products)
+		add_reason(
+		        r, REASON_SIZES, 1, WS_REFEREE_CANNOT_TELL,
+		        "%s launches fewer threads than %s for %.3g %% of its products, by the "
+		        "same "
+		        "kernels: they may be smaller. Their sizes are not recorded (--pytorch, or "
+		        "annotations).",
+		        name_of(r, 1), name_of(r, 0), 100 * (double)smaller / (double)products);
+	if (unsized && (double)unsized > MOST_LOWER * (double)products)
+		add_reason(r, REASON_SIZES, 1, WS_REFEREE_CANNOT_TELL,
+		           "The inputs of %.3g %% of the products of %s have no known size, as of "
+		           "tensors on the device meta: they may do no work.",
+		           100 * (double)unsized / (double)products, name_of(r, 1));
 	if (!lower || (double)lower <= MOST_LOWER * (double)products)
 		return;
 	const struct ws_bytes dtype[2] = {ws_texts_get(&d->names.texts, example[0]->dtype),
@@ -332,6 +359,12 @@ static double most_calls(const struct ws_side *side)
 	most /= fmax(ws_stat_median(calls, side->nsamples), 1);
 	free(calls);
 	return most;
+}
+
+/* Only B does its work in some of its steps. */
+static bool does_all_in_some_steps(const struct ws_diff *d)
+{
+	return most_calls(&d->side[1]) >= 2 && most_calls(&d->side[0]) < 2;
 }
 
 /* How often a side does work of a name: per step, before the first, and beside them per step. */
@@ -375,7 +408,7 @@ static void explain_less_work(struct referee *r)
 	}
 	free(a);
 	free(b);
-	if (most_calls(&r->d->side[1]) >= 2 && most_calls(&r->d->side[0]) < 2)
+	if (does_all_in_some_steps(r->d))
 		add_reason(r, REASON_CACHE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does its work in some steps and lacks it in most: it may return "
 		           "results that it kept.",
@@ -394,22 +427,51 @@ static void explain_less_work(struct referee *r)
 		           calls_later);
 }
 
+/* The median step's time in operations of the host, or outside of them. */
+static double time_of_ops(const struct ws_side *side, bool is_outside)
+{
+	double *ns = ws_xarray(side->nsamples + 1, sizeof(*ns));
+
+	for (size_t i = 0; i < side->nsamples; i++)
+		ns[i] = (double)(is_outside ? side->samples[i]->step_ns - side->samples[i]->gpu_ns
+		                            : side->samples[i]->gpu_ns);
+	const double median = ws_stat_median(ns, side->nsamples);
+
+	free(ns);
+	return median;
+}
+
 static void find_other_work(struct referee *r)
 {
 	const struct ws_side *a = &r->d->side[0], *b = &r->d->side[1];
+	const double outside = time_of_ops(b, true),
+	             lacking = time_of_ops(a, false) - time_of_ops(b, false);
 
-	if (a->gpu_ns && !b->gpu_ns)
+	/* on a GPU all work is recorded */
+	if (ws_diff_is_of_host_ops(r->d) && r->d->by_steps && r->d->lacks_products &&
+	    outside > r->d->typical_ns[1] / 2 && outside > LEAST_ELSEWHERE * lacking)
+		add_reason(r, REASON_ELSEWHERE, 1, WS_REFEREE_CANNOT_TELL,
+		           "The work differs: %s. But for %s of a step of %s no operation was "
+		           "recorded: other code, such as NumPy's, or another process may do the "
+		           "work then.",
+		           r->compared->reasons, WS_SHOWN_TIME(outside), name_of(r, 1));
+	else if (a->gpu_ns && !b->gpu_ns)
 		add_reason(r, REASON_NO_WORK, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does no work that was recorded; %s works for %s%s.", name_of(r, 1),
 		           name_of(r, 0), WS_SHOWN_TIME((double)a->gpu_ns / (double)a->nsamples),
 		           r->d->by_steps ? " per step" : "");
+	else if (r->d->is_arranged_otherwise && !does_all_in_some_steps(r->d))
+		add_reason(r, REASON_CALLS, 2, WS_REFEREE_CANNOT_TELL,
+		           "The work differs: %s. The products of %s have as many FLOPs in all as "
+		           "those of %s, so they may be the same in other calls.",
+		           r->compared->reasons, name_of(r, 1), name_of(r, 0));
 	else if (*r->compared->reasons)
 		add_reason(r, REASON_WORK, 2, WS_REFEREE_NOT_THE_SAME_WORK, "The work differs: %s.",
 		           r->compared->reasons);
 	/* products of a lower precision have other kernels, but are no other work */
 	if (r->nreasons && r->reasons[r->nreasons - 1].leads_to == WS_REFEREE_NOT_THE_SAME_WORK)
 		explain_less_work(r);
-	find_lower_precision(r);
+	compare_products(r);
 }
 
 /* --- remarks --------------------------------------------------------------------------------- */
@@ -460,13 +522,15 @@ static void find_remarks(struct referee *r)
 	const struct ws_side *b = &r->d->side[1];
 	const double bytes[2] = {copied_in(&r->d->side[0]), copied_in(b)};
 	const double *step_ns = r->d->typical_ns;
+	const char *work = ws_diff_is_of_host_ops(r->d) ? "operations" : "kernels";
 
 	if (r->d->fused_share > 0.05 && !r->d->nreasons)
 		add_reason(r, REASON_FUSED, 1, OF_TIMES,
-		           "%s has no kernels of its own for %.2g %% of the GPU time of %s: its "
-		           "other kernels do this work, too, or %s leaves it out. Only a "
-		           "difference beyond this time is proven.",
-		           name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
+		           "%s has no %s of its own for %.2g %% of the %s of %s: its other %s do "
+		           "this work, too, or %s leaves it out. Only a difference beyond this "
+		           "time is proven.",
+		           name_of(r, 1), work, 100 * r->d->fused_share, ws_diff_work_time(r->d),
+		           name_of(r, 0), work, name_of(r, 1));
 	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
 		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
 		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",

@@ -19,7 +19,7 @@ judged() { # judged WAY VERDICT REASONS
 	"$ws" referee "$1" --table referee-reasons --format csv >reasons.csv || true
 	"$ws" referee "$1" --table referee --format csv >verdict.csv || true
 	equal "the verdict of $1" "$(sed -n '2s/,.*//p' verdict.csv)" "$2"
-	equal "the reasons of $1" "$(sed '1d;s/,.*//' reasons.csv | grep -v 'cost of recording' | paste -sd ,)" "$3"
+	equal "the reasons of $1" "$(sed '1d;s/,.*//' reasons.csv | grep -v -e 'cost of recording' -e 'fused or left out' | paste -sd ,)" "$3"
 }
 
 recorded honest
@@ -33,3 +33,14 @@ judged nothing "NOT THE SAME WORK" "other work"
 judged claim IMPOSSIBLE "claimed time"
 judged order "CANNOT TELL" ""
 judged tuned "CANNOT TELL" ""
+# other cheats
+judged warm-up "NOT THE SAME WORK" "other work,work at start-up"
+judged thread "NOT THE SAME WORK" "other work,work outside of steps"
+judged narrow "NOT THE SAME WORK" "other work"
+judged process "CANNOT TELL" "work not recorded"
+judged meta "CANNOT TELL" "unknown sizes"
+# the same work in another way
+judged buffers "CANNOT TELL" ""
+judged split "CANNOT TELL" "other calls"
+judged einsum "CANNOT TELL" "other calls"
+judged numpy "CANNOT TELL" "work not recorded"

@@ -7,6 +7,7 @@ N:MS:LOAD  the same, with LOAD milliseconds in `load` before it
 name:TEXT  kernels are called TEXT from here on, not `work`
 launches:K  from here on the kernel of a step is K launches of the driver of ../cuda/fake.h. A step that begins late, by up
            to a second, is shorter
+tally:FILE  from here on each launch of the driver has a grid of its own, 1, 2, 3 …; before it, its time is added to FILE (i64)
 file:NAME  make this file
 exit:CODE  end now; kill: by SIGKILL; killed: kills the recorder; usr2: sends it SIGUSR2; dump: `warpsheet ctl dump`
 """
@@ -83,6 +84,7 @@ def start_cuda():
 push(b"epoch")
 name = "work"
 launches, launch, due = 0, None, None
+tally, launched = None, 0
 for spec in sys.argv[1:]:
     what, _, rest = spec.partition(":")
     if what == "name":
@@ -93,6 +95,9 @@ for spec in sys.argv[1:]:
         continue
     if what == "file":
         open(rest, "w").close()
+        continue
+    if what == "tally":
+        tally = os.open(rest, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         continue
     if what == "exit":
         sys.exit(int(rest))
@@ -113,7 +118,10 @@ for spec in sys.argv[1:]:
         if launch:
             for _ in range(launches):
                 for number, one in enumerate(KERNELS):
-                    launch(one, 0, number + 1)
+                    if tally is not None:
+                        launched = number = launched + 1
+                        os.write(tally, time.monotonic_ns().to_bytes(8, "little"))
+                    launch(one, 0, number + (tally is None))
             due = max(due + float(load or 0) / 1e3, time.monotonic() - 1) + float(work) / 1e3
             time.sleep(max(0, due - time.monotonic()))
         else:

@@ -87,7 +87,8 @@ Test(library, it_exports_its_entry_points_and_nothing_else)
 	                                      "warpsheet_root_begin",   "warpsheet_root_end",
 	                                      "warpsheet_module_hooks", "warpsheet_on_module_hooks",
 	                                      "warpsheet_push",         "warpsheet_pop",
-	                                      "warpsheet_fact",         "warpsheet_optimizer"};
+	                                      "warpsheet_fact",         "warpsheet_optimizer",
+	                                      "warpsheet_optimizer_stepped"};
 	int found[sizeof(entries) / sizeof(*entries)] = {0};
 
 	for (size_t i = 0; i < symbols->sh_size / sizeof(*sym); i++) {
