@@ -103,9 +103,9 @@ bool ws_recording_has_all_calls(const struct ws_model *m)
 	return ws_name_has(options, "--api all") || ws_name_has(options, "--api=all");
 }
 
-/* May an unrecorded step pay 1 % or more for being in a recorded program? With PyTorch callbacks of
- * annotations, 0.7 % of a step of 0.7 ms; with NVIDIA's package nvtx 0.4 µs per range, which that
- * takes once a tool is attached (docs/dev/recorder.md, 10). */
+/* May an unrecorded step pay 1 % or more for being in a recorded program? Steps of PyTorch of 2.2
+ * ms pay 0.1 to 1.0 %; with NVIDIA's package nvtx 0.4 µs per range, which that takes once a tool is
+ * attached (docs/dev/recorder.md, 10). */
 static bool pays_unrecorded(const struct ws_model *m, double unrecorded_ns)
 {
 	return ws_meta_value(&m->meta, "nvtx.python").len ||
