@@ -5,12 +5,6 @@
  */
 #include "formats/pytorch/pytorch.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "formats/foreign/importer.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/xla/xla.h"
 

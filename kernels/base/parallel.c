@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "formats/base/memory.h"
 

@@ -1,8 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "kernels/base/rng.h"
 #include "kernels/exec/exec.h"
 
 /* Does it live from its first write to its last use only? */

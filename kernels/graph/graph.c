@@ -1,11 +1,5 @@
 #include "kernels/graph/graph.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-
 /* --- memory ---------------------------------------------------------------------- */
 
 void *ws_graph_alloc(struct ws_graph *graph, size_t size)

@@ -1,19 +1,11 @@
 /* Finds or makes the segment that a process records into. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 #include "recorder/shared/segment_file.h"
-#include "recorder/shared/system.h"
 
 /* The owner of a segment. */
 enum claim {

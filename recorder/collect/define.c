@@ -1,10 +1,5 @@
 /* The definition log. Records refer to its definitions by number. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/collect/collector.h"
 

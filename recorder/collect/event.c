@@ -1,8 +1,5 @@
 /* Turns NVTX events into records in the ring, and counts those left out. */
-#include <signal.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 

@@ -2,13 +2,9 @@
  * Threads by the system's ids. A thread is found by its first NVTX event or by CUPTI's record of a
  * call, and must get the same id in the trace by both.
  */
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
-#include "recorder/shared/system.h"
 
 /* When the table is full, CUPTI's records of further threads keep the system's ids. */
 #define MAX_THREADS 3072

@@ -2,15 +2,8 @@
  * Turns CUPTI's buffers into rows. Slots are read once they are done, in the order in which they
  * were finished. All names in their records were defined before.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "recorder/drain/private.h"
-#include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/segment.h"
 
 #define MAX_CALLS    4096 /* number of callback ids that can have a name */
 #define MAX_KEPT     65536

@@ -1,9 +1,5 @@
 /* Definitions of NVTX counters: the fields of their samples. */
-#include <inttypes.h>
-#include <stdlib.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/schema/nvtx_number.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/drain/private.h"

@@ -1,15 +1,7 @@
-#include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/schema/nvtx_number.h"
 #include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"
-#include "recorder/shared/system.h"
 
 void ws_capture_window_init(struct ws_capture_window *w, int64_t begin_ns, int64_t duration_ns,
                             int has_ranges)

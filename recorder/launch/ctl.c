@@ -3,15 +3,8 @@
  * asks those that were started with --standby to record. docs/dev/recorder.md, 11.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/text/csv_writer.h"
 #include "formats/text/json_writer.h"

@@ -1,20 +1,10 @@
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 
 /* --- grids --- */

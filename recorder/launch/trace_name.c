@@ -1,15 +1,7 @@
 #include "recorder/launch/launch.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include "formats/base/memory.h"
 
 #define MAX_NUMBER 100000 /* largest number in a name; more would mean another error */
 

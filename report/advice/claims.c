@@ -1,10 +1,5 @@
 /* Findings, their kernels, and their gains: no kernel is in two gains. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/advice/advice.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */

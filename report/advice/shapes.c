@@ -1,7 +1,5 @@
 /* Rules about launches that use the device badly: A27 multiprocessors without a block, A29 fp64 on
  * devices with few fp64 units. */
-#include <inttypes.h>
-#include <math.h>
 
 #include "report/advice/advice.h"
 #include "report/base/names.h"

@@ -1,13 +1,6 @@
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "report/analysis/filter.h"
 #include "report/base/names.h"
-#include "report/base/spans.h"
 #include "report/base/ui.h"
 
 /* --- the scope and the filters of a report, in words ----------------------------------------- */

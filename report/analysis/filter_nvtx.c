@@ -1,12 +1,8 @@
 /*
  * Finds the ranges that match a --nvtx pattern.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 
 /* Matches the whole path, or its end after a '/' that separates names ("\/" is part of a name). */

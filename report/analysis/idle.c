@@ -1,8 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/analysis/calibration.h"
 #include "report/analysis/idle.h"
 #include "report/base/names.h"

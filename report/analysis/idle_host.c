@@ -1,12 +1,7 @@
 #include "report/analysis/idle.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
-#include "report/model/model.h"
 
 bool ws_call_waits(struct ws_bytes name)
 {

@@ -1,10 +1,7 @@
 /* Everything that can be missing from a trace, in one list. */
 #include "report/analysis/device_time.h"
 
-#include <string.h>
-
 #include "formats/schema/loss.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
 
 struct emitter {

@@ -1,20 +1,10 @@
 #include "report/analysis/digest.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "report/analysis/costs.h"
 #include "report/analysis/counters.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
-#include "report/kernel_info/classify.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/names/names.h"
 
 /*

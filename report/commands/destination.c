@@ -1,10 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/options.h"
 #include "formats/base/outfile.h"
-#include "report/base/ui.h"
 #include "report/commands/command.h"
 #include "report/page/page.h"
 

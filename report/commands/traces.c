@@ -1,17 +1,6 @@
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/system/system.h"
-#include "formats/import/import.h"
-#include "formats/trace/reader.h"
-#include "report/base/ui.h"
 #include "report/commands/command.h"
-#include "report/joined/rows.h"
 
 #define TRACE_ENDING ".wtrace"
 

@@ -1,9 +1,3 @@
-#include "report/diff/diff.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/diff/private.h"
 #include "report/page/page.h"
 

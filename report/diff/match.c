@@ -1,12 +1,5 @@
 #include "report/diff/match.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-
 /* Ranges with more operations are containers, whose content cannot be matched as a group. */
 #define SMALL_RANGE 16u
 /* Maximum number of items considered as one that was fused or split. */

@@ -1,11 +1,7 @@
 /*
  * diff-phases and diff-ranges: changes by part of the step.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/names/names.h"
 #include "report/diff/private.h"
 

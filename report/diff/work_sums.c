@@ -2,10 +2,7 @@
  * Sums of the work of both sides over calls that are matched in the same way. There are far fewer
  * such kinds than calls, so tables are made from the sums.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/diff/private.h"
 
 /* What a side's time is longer than it would be for the work of the other. */

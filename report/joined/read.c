@@ -1,20 +1,11 @@
 /*
  * Joins kernels and copies to their calls, and by those to ranges, operations and steps.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/stat.h"
-#include "report/base/names.h"
-#include "report/base/order.h"
 
 #include "report/joined/rows.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
-#include "report/pass/pass.h"
 
 /* Set rows, all else zero. */
 struct ws_kernel_join {

@@ -1,11 +1,6 @@
 #include "report/joined/rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/model/model.h"
 
 /* Maximum depth of steps: main / epoch / iteration. */
 #define DEPTH_MAX 3

@@ -1,10 +1,4 @@
 /* Peak rates of devices, and occupancy. */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/kernel_info/occupancy.h"
 #include "report/kernel_info/classify.h"

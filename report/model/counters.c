@@ -1,8 +1,5 @@
 /* Counters of a program: what it said of them, and their samples. */
-#include <math.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/model/load.h"
 
 struct counters {

@@ -2,10 +2,7 @@
  * Framework operations: a tree by containment on each thread, and links from backward to forward
  * operations.
  */
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "formats/op_cost/op_cost.h"
 #include "report/model/load.h"
 

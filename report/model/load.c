@@ -1,9 +1,4 @@
-#include <stdlib.h>
-
-#include "report/base/names.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
-#include "formats/base/sort.h"
 #include "report/model/payloads.def"
 #include "report/names/names.h"
 

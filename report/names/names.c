@@ -2,10 +2,6 @@
  * distinguishing forms. */
 #include "report/names/names.h"
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/table/table.h"

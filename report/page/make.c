@@ -2,20 +2,10 @@
  * kernels. */
 #include "report/base/elementary.h"
 #include "report/page/private.h"
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include "report/analysis/costs.h"
-#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/order.h"
-#include "report/base/stat.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
-#include "report/page/page.h"
 
 /* Maximum number of boxes of a timeline. If there are more, short ones are merged. */
 #define WS_PAGE_BOXES 150000

@@ -1,26 +1,11 @@
 /* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
-#include "report/page/page.h"
 #include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/advice/advice.h"
 #include "report/analysis/calibration.h"
-#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
-#include "report/analysis/energy.h"
 #include "report/analysis/slow_step.h"
-#include "report/analysis/steps.h"
-#include "report/base/order.h"
-#include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"
-#include "report/replay/replay.h"
-#include "report/table/table.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 

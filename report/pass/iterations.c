@@ -3,12 +3,7 @@
  * calls of its root module. Also marks steps that contain other work: an evaluation or a prompt.
  * The same rules apply to recordings and imports: docs/dev/pytorch.md.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/base/spans.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and the operations in them --- */

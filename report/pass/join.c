@@ -1,9 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/base/names.h"
 #include "report/model/payloads.def"
 #include "report/pass/private.h"
 

@@ -2,12 +2,7 @@
  * From the blocks of a trace to the rows of the join: which columns, in which
  * order.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "report/pass/pass.h"
 #include "report/pass/private.h"
 
 /* --- rows -------------------------------------------------------------------------------- */

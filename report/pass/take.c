@@ -1,10 +1,5 @@
 /* Error messages for a block whose rows cannot be joined. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "report/pass/private.h"
 

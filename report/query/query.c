@@ -1,15 +1,8 @@
 #include "report/query/query.h"
 
-#include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/bytes.h"
 #include "report/base/order.h"
-#include "formats/base/sort.h"
-#include "report/base/stat.h"
 
 /* A relation of a database. */
 struct bound {

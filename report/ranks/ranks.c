@@ -3,22 +3,8 @@
  * aligns clocks by them; finds which rank waited for which.
  */
 #include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/digest.h"
-#include "report/base/names.h"
-#include "report/base/ui.h"
-#include "report/base/stat.h"
 #include "report/page/page.h"
-#include "report/query/query.h"
 #include "report/ranks/ranks.h"
 #include "report/tables/tables.h"
 

@@ -1,11 +1,5 @@
 #include "report/replay/replay.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 

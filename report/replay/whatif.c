@@ -1,12 +1,8 @@
 #include "report/replay/replay.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "formats/base/options.h"
-#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/table/table.h"

@@ -1,10 +1,5 @@
 #include <limits.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/sort.h"
 #include "report/table/table.h"
 
 struct ws_table_arena {

@@ -2,9 +2,7 @@
  * Memory of devices: peaks, memory over time, allocations by operation, and the largest
  * allocations.
  */
-#include <string.h>
 
-#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 #define TIME_BUCKETS 200 /* per device */

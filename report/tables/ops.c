@@ -3,14 +3,8 @@
  * including nested ones. Operations are the framework's, if the trace has any, with the program's
  * annotations around them; else the NVTX ranges.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/analysis/steps.h"
-#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 enum ws_ops_kind { WS_OPS_OP, WS_OPS_RANGE, WS_OPS_CALL, WS_OPS_KINDS };

@@ -2,12 +2,7 @@
  * softmax-matmul: compares softmax with the two matrix products of self-attention. A sentence for
  * each direction, then five rows, over all layers; notes name the rest of attention.
  */
-#include <stdbool.h>
-#include <math.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
 

@@ -1,11 +1,7 @@
 /* The tables made by a user's queries. Queries can read the relations of a trace, its tables and
  * its records. */
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/model/payload.h"
 #include "report/tables/tables.h"
 

@@ -1,15 +1,8 @@
 /* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
 #include <ctype.h>
-#include <stdbool.h>
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-#include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/names/names.h"
-#include "report/page/page.h"
-#include "report/table/table.h"
 
 #define WS_TEXT_PLAIN "\033[0m"
 #define WS_TEXT_DIM   "\033[2m"

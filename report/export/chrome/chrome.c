@@ -2,15 +2,8 @@
  * A trace as a timeline: slices on tracks, arrows between them, arguments of slices, and the
  * timeline as a JSON file.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/sort.h"
 #include "formats/base/outfile.h"
-#include "formats/base/system/system.h"
 #include "report/base/names.h"
 #include "report/export/chrome/chrome.h"
 #include "report/joined/rows.h"

@@ -1,6 +1,4 @@
 /* The first sheet: the answers of a report, its pictures and its index. */
-#include <math.h>
-#include <stdbool.h>
 #include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"

@@ -1,6 +1,4 @@
 /* Pictures of the first sheet: the step as a bar, the roofline, marks in cells. */
-#include <math.h>
-#include <stdbool.h>
 #include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
