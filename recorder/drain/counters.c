@@ -135,13 +135,12 @@ static uint64_t add_fields(struct ws_drain *d, struct counter *c, uint64_t schem
 		        place ? body_at(d, *place, WS_DEF_SCHEMA) : (struct ws_bytes){0};
 		const struct ws_bytes name = ws_drain_name(body, f.name);
 		struct ws_def_schema of = {0};
-		uint64_t size;
 
 		if (f.semantics.time_type) /* when the sample was taken */
 			continue;
 		if (nested.len >= sizeof(of))
 			memcpy(&of, nested.ptr, sizeof(of));
-		size = type ? ws_nvtx_number_size(type) : of.size_bytes;
+		uint64_t size = type ? ws_nvtx_number_size(type) : of.size_bytes;
 		if (!size || size > WS_MAX_PAYLOAD || f.offset > WS_MAX_PAYLOAD ||
 		    f.flags & (WSN_ENTRY_FLAG_POINTER | WSN_ENTRY_FLAG_OFFSET_FROM_BASE |
 		               WSN_ENTRY_FLAG_OFFSET_FROM_HERE) ||

@@ -34,11 +34,10 @@ const char *ws_strings_value(struct ws_strings list, const char *name, size_t le
 char **ws_strings_array(struct ws_strings list)
 {
 	size_t n = 0;
-	char **array;
 
 	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		n++;
-	array = ws_xarray(n + 1, sizeof(*array));
+	char **array = ws_xarray(n + 1, sizeof(*array));
 	n = 0;
 	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		array[n++] = (char *)list.text + at;

@@ -242,9 +242,8 @@ void *ws_kept_result(const struct ws_selection *s, const void *key)
 void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
                     void (*release)(void *result))
 {
-	struct ws_kept_result *r;
+	struct ws_kept_result *r = ws_arena_array(&s->kept->arena, 1, sizeof(*r));
 
-	WS_NEW(&s->kept->arena, r, 1);
 	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
 }

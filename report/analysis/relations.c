@@ -445,7 +445,6 @@ static size_t count_launches(void *ctx)
 	const struct ws_selection *sel = r->tab->sel;
 	const struct ws_model *m = r->tab->m;
 	struct ws_strtab keys = {0};
-	uint32_t *last;
 
 	if (m->soundness.clock_is_off) /* latencies are unknown */
 		return 0;
@@ -453,7 +452,7 @@ static size_t count_launches(void *ctx)
 		return r->nlaunches;
 	/* only kernels that began after their call had returned were queued */
 	r->has_launches = true;
-	WS_NEW(&r->arena, last, m->nconfigs);
+	uint32_t *last = ws_arena_array(&r->arena, m->nconfigs, sizeof(*last));
 	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
 

@@ -386,9 +386,8 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		while (x.n > x.view.nanswers && x.n > 1 && total_width(&x) > limit)
 			x.n--;
 		/* Makes texts narrower, the widest first, until a row fits. */
-		size_t *before;
 
-		WS_NEW(&x.arena, before, x.n);
+		size_t *before = ws_arena_array(&x.arena, x.n, sizeof(*before));
 		for (size_t i = 0; i < x.n; i++)
 			before[i] = x.columns[i].width;
 		while (total_width(&x) > limit) {
