@@ -1,12 +1,17 @@
 /*
- * Functions that have a better replacement are compile errors. Included by
- * the build system before every C file of ours (-include), so that nobody
- * can forget it.
+ * In front of every C file of ours (the build system's -include): the headers of the C library that
+ * most files need, so that none repeats them, and functions that have a better replacement as
+ * compile errors, so that nobody can forget one. Our headers include what they use.
  */
 #pragma once
 
 #include "formats/base/system/libc.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

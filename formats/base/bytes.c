@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #define XXH_INLINE_ALL /* header only: nothing to link */
 #include <xxhash.h>
 

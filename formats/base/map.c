@@ -1,6 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 

@@ -87,6 +87,12 @@ const char *ws_allowance_text(void);
 /* The same; array points to the pointer to the items. */
 void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes);
 
+/* Sorting that keeps the order of equal items, so that it is the same on every system. */
+void ws_sort(void *items, size_t n, size_t size, int (*compare)(const void *a, const void *b));
+/* The same; ctx is given to compare. */
+void ws_sort_by(void *items, size_t n, size_t size,
+                int (*compare)(const void *a, const void *b, void *ctx), void *ctx);
+
 /* In a comparison function: returns the order of a and b, unless they are equal. */
 #define WS_ORDER_BY(a, b)                          \
 	do {                                       \

@@ -1,11 +1,5 @@
 #include "formats/base/options.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/bytes.h"
 
 #define HELP_COLUMN  28 /* where the explanation of an option begins */

@@ -1,9 +1,7 @@
 #include "formats/base/outfile.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "formats/base/memory.h"

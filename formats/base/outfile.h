@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "formats/base/status.h"

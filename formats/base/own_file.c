@@ -1,10 +1,6 @@
 #include "formats/base/outfile.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *ws_own_file_problem(int fd, bool is_folder, unsigned forbidden)

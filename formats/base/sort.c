@@ -1,9 +1,3 @@
-#include "formats/base/sort.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/memory.h"
 
 #define RUN_ITEMS 8u /* are sorted by insertion */

@@ -1,9 +1,6 @@
 #include "formats/base/status.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *file, int line,
                        const char *fmt, ...)

@@ -1,10 +1,5 @@
 #include "formats/codec/block.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 
 /* --- the structures of a file --- */

@@ -1,6 +1,5 @@
 #include "formats/codec/columns.h"
 
-#include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

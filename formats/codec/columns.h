@@ -5,12 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "formats/base/bytes.h"
-#include "formats/base/status.h"
 #include "formats/schema/schema.h"
 
 /* X(NAME, id, name, types): the column types that may have the encoding: FIXED types, INTEGERS

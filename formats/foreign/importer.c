@@ -1,14 +1,9 @@
 #include "formats/foreign/importer.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "formats/base/system/files.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/text/json_reader.h"

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/schema/loss.h"
 #include "formats/trace/writer.h"

@@ -1,12 +1,7 @@
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "formats/import/import.h"
 

@@ -12,9 +12,6 @@
 
 #include <ctype.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
 
 /* --- tables, also used by our export --- */
 

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "formats/foreign/importer.h"
-#include "formats/schema/schema.h"
 
 enum ws_nsys_table {
 #define TABLE(ID, name, first, KIND) WS_NSYS_##ID,

@@ -4,11 +4,6 @@
  */
 #include "formats/parquet/writer.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "formats/base/memory.h"
 #include "formats/codec/columns.h"
 

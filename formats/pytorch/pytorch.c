@@ -5,12 +5,6 @@
  */
 #include "formats/pytorch/pytorch.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "formats/foreign/importer.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/xla/xla.h"
 
@@ -1008,7 +1002,6 @@ static int compare_external(const void *a, const void *b)
 static void find_ids(struct ws_pytorch *p)
 {
 	uint64_t by_arrow = 0, by_external_id = 0;
-	struct deferred **some;
 
 	/* counted again, without begins that have no end or whose end has an id */
 	p->without_id = 0;
@@ -1032,7 +1025,7 @@ static void find_ids(struct ws_pytorch *p)
 		d->correlation = p->arrows[at - 1].id;
 		by_arrow += !d->is_call;
 	}
-	some = ws_xarray(p->ndeferred + 1, sizeof(*some));
+	struct deferred **some = ws_xarray(p->ndeferred + 1, sizeof(*some));
 	uint64_t made = FIRST_MADE_ID;
 	size_t n = 0;
 	for (size_t j = 0; j < p->ndeferred; j++)

@@ -1,8 +1,5 @@
 #include "formats/schema/nvtx_number.h"
 
-#include <math.h>
-#include <string.h>
-
 /* By predefined NVTX entry type: size on the recording machine (64-bit Linux), and whether it has a
  * sign. Source: NVTX 3, nvToolsExtPayload.h. */
 static const struct ws_nvtx_integer integers[] = {

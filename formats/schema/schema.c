@@ -1,7 +1,5 @@
 #include "formats/schema/schema.h"
 
-#include <stdio.h>
-
 #define C(kind, column, id, TYPE, unit, meaning) \
 	{(id), WS_TYPE_##TYPE, #column, unit, meaning, offsetof(struct ws_row_##kind, column)},
 #define K(NAME, name, id, class, meaning)                                                   \

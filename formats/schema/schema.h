@@ -2,11 +2,6 @@
  * ws_row_kernel …), ids, and tables that describe them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "formats/base/bytes.h"
 #include "formats/schema/schema.def"
 

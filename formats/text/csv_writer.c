@@ -1,9 +1,5 @@
 #include "formats/text/csv_writer.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
 #include "formats/base/system/system.h"
 #include "formats/base/bytes.h"
 #include "formats/text/json_writer.h"

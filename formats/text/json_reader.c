@@ -1,9 +1,6 @@
 #include "formats/text/json_reader.h"
 
-#include <stdlib.h>
-
 #include "formats/base/memory.h"
-#include "formats/base/bytes.h"
 
 #define FIRST_WINDOW ((size_t)1 << 18)
 

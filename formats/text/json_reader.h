@@ -10,13 +10,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "formats/base/bytes.h"
 #include "formats/schema/schema.h"
-#include "formats/base/status.h"
 
 enum ws_json_result {
 	WS_JSON_MORE = -2, /* the window ends inside it */

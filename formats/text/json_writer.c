@@ -1,10 +1,6 @@
 #include "formats/text/json_writer.h"
 
-#include <inttypes.h>
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/bytes.h"
 

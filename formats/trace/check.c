@@ -1,10 +1,3 @@
-#include "formats/trace/check.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "formats/schema/schema.h"
 #include "formats/trace/internal.h"
 
 #define K(NAME, name, id, class, meaning) \

@@ -1,18 +1,9 @@
 /* --- a file as read-only memory --- */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
-#include "formats/base/sort.h"
 #include "formats/base/system/system.h"
 #include "formats/trace/internal.h"
-#include "formats/trace/reader.h"
 
 enum ws_status ws_trace_map_take(struct ws_trace_map *map, int fd, const char *path,
                                  struct ws_err *err)

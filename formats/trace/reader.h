@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 
-#include "formats/base/status.h"
 #include "formats/schema/schema.h"
 
 struct ws_trace_reader;

@@ -1,13 +1,7 @@
 #include "formats/trace/writer.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/trace/internal.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "formats/schema/schema.h"
-#include "formats/base/status.h"
 
 struct ws_trace_reader;
 struct ws_trace_writer;

@@ -1,9 +1,5 @@
 #include "formats/xla/xla.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/sort.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/text/json_reader.h"
 

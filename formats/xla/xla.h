@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "formats/base/memory.h"
 #include "formats/foreign/importer.h"
 
 /* X(ID, name): statistics of events that are used; all others are ignored. */

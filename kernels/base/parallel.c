@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "formats/base/memory.h"
 
@@ -62,8 +60,6 @@ static void *worker(void *arg)
 
 enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err *err)
 {
-	struct ws_pool *p;
-
 	WS_FAIL_IF(threads < 0 || threads > THREADS_MAX, err, USAGE, "%d threads; 1 to %d work",
 	           threads, THREADS_MAX);
 	if (threads == 0) {
@@ -72,7 +68,7 @@ enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err 
 
 		threads = count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
 	}
-	p = ws_xarray(1, sizeof(*p));
+	struct ws_pool *p = ws_xarray(1, sizeof(*p));
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->done, NULL);

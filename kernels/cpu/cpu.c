@@ -1,12 +1,6 @@
 /* The CPU reference backend: its memory, and the choice of the kernel of an op. */
 #include "kernels/cpu/cpu.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else

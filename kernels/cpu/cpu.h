@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <math.h>
-
 #include "kernels/exec/exec.h"
 
 #if !defined(WS_CPU_REAL_IS_DOUBLE)

@@ -1,8 +1,6 @@
 /* Launches kernels, and makes copies of operands in types in which kernels cannot compute. */
 #include "kernels/cpu/cpu.h"
 
-#include <stdio.h>
-
 /* --- operands that kernels cannot compute in, as fp32 ----------------------------------------- */
 
 /* What attention's gradient reads beside them is no operand of a product: its dtype stays. */

@@ -4,8 +4,6 @@
  */
 #include "kernels/cuda/cuda.h"
 
-#include <math.h>
-
 /* Tensors with memory: their ids are these + 1. Those between operations have ids from ROLES on. */
 enum role { Q, K, V, Y, LOG_SUM, DY, DQ, DK, DV, DELTA, DQ_SUM, SCALE, MASKED, ONE, ROLES };
 

@@ -4,13 +4,6 @@
  */
 #include "kernels/cuda/cuda.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "kernels/base/rng.h"
-
 /* --- answers of CUDA, cuBLAS and cuDNN, as status and words
  * ---------------------------------------- */
 

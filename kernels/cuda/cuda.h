@@ -9,7 +9,6 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include "kernels/exec/exec.h"
 #include "kernels/cuda/own/launch.h"
 
 /* cuBLAS: NVIDIA's recommendation for Hopper. cuDNN: fixed, as it limits the algorithms. */

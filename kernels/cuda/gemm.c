@@ -5,9 +5,7 @@
  * cuBLAS is column-major. A row-major C = op(A) op(B) is its C^T = op(B)^T op(A)^T, and a
  * row-major matrix is its own transpose there: so B comes first, and both ops stay.
  */
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "kernels/cuda/cuda.h"
 
 #define CANDIDATES 8 /* that cuBLASLt is asked for */

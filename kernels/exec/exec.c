@@ -1,8 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "kernels/base/rng.h"
 #include "kernels/exec/exec.h"
 
 /* Does it live from its first write to its last use only? */
@@ -554,11 +549,9 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err)
 {
-	double *images;
-
 	if (exec->backend->ops->draw_images)
 		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
-	images = ws_xarray((size_t)t->count, sizeof(*images));
+	double *images = ws_xarray((size_t)t->count, sizeof(*images));
 	ws_data_images(batch, planes, images);
 	enum ws_status status = ws_exec_write(exec, t, images, err);
 	free(images);

@@ -1,14 +1,7 @@
 /* Running a graph on a backend: buffers by lifetime, first values, NVTX ranges, ops. */
 #pragma once
 
-#include <math.h>
-#include <stdint.h>
-
-#include "formats/base/status.h"
-#include "kernels/base/tensor.h"
-#include "kernels/base/rng.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/op.h"
 
 /* --- synthetic data -------------------------------------------------------------------------- */
 

@@ -1,8 +1,6 @@
 #include <ctype.h>
-#include <stdio.h>
 
 #include "kernels/graph/graph.h"
-#include "kernels/graph/op.h"
 
 static const struct ws_op_info op_infos[] = {
 #define WS_OP(KIND, name, class, payload, ...) \

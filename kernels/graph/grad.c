@@ -1,6 +1,3 @@
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
 #include "kernels/graph/graph.h"
 
 struct tape {

@@ -1,11 +1,5 @@
 #include "kernels/graph/graph.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-
 /* --- memory ---------------------------------------------------------------------- */
 
 void *ws_graph_alloc(struct ws_graph *graph, size_t size)
@@ -159,11 +153,9 @@ void ws_graph_scope_mirror(struct ws_graph *graph, struct ws_scope *forward)
 struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum ws_role role,
                                   enum ws_dtype dtype, struct ws_shape shape)
 {
-	struct ws_tensor *t;
-
 	if (graph->err.status != WS_OK)
 		return &graph->error_tensor;
-	t = ws_graph_alloc(graph, sizeof(*t));
+	struct ws_tensor *t = ws_graph_alloc(graph, sizeof(*t));
 	t->dtype = dtype;
 	t->role = role;
 	t->shape = shape;
@@ -224,13 +216,12 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	        [WSNVTX_PHASE_backward] = WSNVTX_DIRECTION_backward,
 	};
 	enum wsnvtx_op_kind payload;
-	struct ws_op *copy;
 
 	if (graph->err.status != WS_OK)
 		return &graph->error_tensor;
 	if (!graph->scope)
 		return ws_graph_fail(graph, WS_BUG, "an op before the first phase");
-	copy = ws_graph_alloc(graph, sizeof(*copy));
+	struct ws_op *copy = ws_graph_alloc(graph, sizeof(*copy));
 	*copy = *op;
 	copy->kind = ws_sub_info(op->sub)->kind;
 	copy->scope = graph->scope;

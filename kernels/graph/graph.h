@@ -9,7 +9,6 @@
 #pragma once
 
 #include "formats/base/memory.h"
-#include "formats/base/status.h"
 #include "kernels/graph/op.h"
 
 /* A dtype mode: precision.def. */

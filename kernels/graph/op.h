@@ -1,13 +1,8 @@
 /* Ops: the nodes of a graph. op.def lists their kinds. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "kernels/base/rng.h"
 #include "kernels/base/tensor.h"
-#include "kernels/nvtx/warpsheet_nvtx.h"
 
 enum ws_op_kind {
 #define WS_OP(KIND, name, ...) WS_OP_##KIND,

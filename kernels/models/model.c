@@ -1,15 +1,8 @@
 /* The models: networks on images and signals, layer by layer, as torchvision defines them unless a
  * comment says otherwise; transformers; the list of both. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "formats/base/options.h"
-#include "formats/base/memory.h"
-#include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
-#include "kernels/nn/layers.h"
 
 /* A network of models.def: its layers, applied to a batch x of images. */
 #define NETWORK(name)                                                            \

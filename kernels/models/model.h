@@ -1,8 +1,6 @@
 /* The models that warpsheet-step knows: models.def. */
 #pragma once
 
-#include "kernels/exec/exec.h"
-#include "kernels/graph/graph.h"
 #include "kernels/nn/layers.h"
 
 /* Sizes of a transformer language model (docs/dev/kernels.md, workload of the seeds). */

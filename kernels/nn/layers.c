@@ -1,10 +1,6 @@
 
 #include "kernels/nn/layers.h"
 
-#include <math.h>
-
-#include "kernels/graph/graph.h"
-
 /* --- transformers -------------------------------------------------------------------------- */
 
 #define RMSNORM_EPS 1e-5

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "kernels/exec/exec.h"
-#include "kernels/graph/graph.h"
 
 /* --- transformers -------------------------------------------------------------------------- */
 

@@ -1,8 +1,4 @@
 
-#include "kernels/graph/graph.h"
-
-#include <math.h>
-
 #include "formats/base/options.h"
 #include "kernels/nn/layers.h"
 

@@ -1,11 +1,6 @@
 
 #include "kernels/run/step.h"
 
-#include <inttypes.h>
-
-#include "kernels/exec/exec.h"
-#include "kernels/graph/graph.h"
-
 static const char *const phase_names[] = {
 #define X(name, value) [value] = #name,
         WSNVTX_PHASE_LIST(X)

@@ -3,9 +3,6 @@
  *
  * stdout carries data only (--dump-loss, --help, --version); words go to stderr.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "kernels/run/step.h"

@@ -1,7 +1,6 @@
 #include "kernels/run/step.h"
 
 #include <float.h>
-#include <stdlib.h>
 
 #include "formats/base/options.h"
 

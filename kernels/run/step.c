@@ -1,15 +1,8 @@
 #include "kernels/run/step.h"
 
-#include <inttypes.h>
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "formats/base/options.h"
-#include "formats/base/memory.h"
-#include "kernels/graph/graph.h"
-#include "kernels/exec/exec.h"
 
 /* --- names -------------------------------------------------------------------------- */
 

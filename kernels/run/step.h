@@ -1,11 +1,7 @@
 /* A training session: one model, its data and optimizer on one backend. */
 #pragma once
 
-#include <stdio.h>
-
-#include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
-#include "kernels/nn/layers.h"
 
 /* The part of a step that is run: --phase NAME. Each includes those before it. */
 #define WS_STEP_PHASE_LIST(X)                                                 \

@@ -2,8 +2,6 @@
  * Some steps are not recorded, so that the cost of recording is measured in the program itself:
  * which steps, and what switches around them. docs/dev/recorder.md, 10.
  */
-#include <pthread.h>
-#include <string.h>
 
 #include "recorder/collect/collector.h"
 

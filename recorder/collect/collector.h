@@ -7,16 +7,10 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "formats/schema/schema.h"
 #include "kernels/nvtx/abi.h"
-#include "recorder/shared/record.h"
 #include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* --- text.c --- */
 

@@ -1,19 +1,11 @@
 /* Finds or makes the segment that a process records into. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 #include "recorder/shared/segment_file.h"
-#include "recorder/shared/system.h"
 
 /* The owner of a segment. */
 enum claim {
@@ -45,11 +37,10 @@ static void add_variable(struct list *list, const char *name)
 {
 	const char *value = getenv(name);
 	size_t room = list->size - 1 - list->used;
-	int n;
 
 	if (!value)
 		return;
-	n = snprintf(list->text + list->used, room, "%s=%s", name, value);
+	int n = snprintf(list->text + list->used, room, "%s=%s", name, value);
 	if (n > 0 && (size_t)n < room)
 		list->used += (size_t)n + 1;
 	else
@@ -62,11 +53,10 @@ static void add_command(char *command, size_t size, int no_args)
 	ssize_t n = readlink("/proc/self/exe", command, size / 2);
 	size_t used = n > 0 ? (size_t)n + 1 : 0;
 	size_t skip;
-	int fd;
 
 	if (!used || no_args)
 		return;
-	fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	n = read(fd, command + used, size - 1 - used);
@@ -203,7 +193,6 @@ struct ws_seg_header *ws_control_claim(void)
 	const char *path = secure_getenv(WS_SEG_ENV);
 	struct ws_seg_header *own = NULL;
 	static struct ws_segment_file first;
-	struct ws_proc self;
 
 	errno = 0;
 	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK) {
@@ -215,7 +204,7 @@ struct ws_seg_header *ws_control_claim(void)
 		ws_segment_file_close(&first);
 		return NULL;
 	}
-	self = ws_proc_self();
+	struct ws_proc self = ws_proc_self();
 	switch (claim(first.seg, self)) {
 	case CLAIM_MINE:
 		return first.seg;
@@ -345,7 +334,6 @@ bool ws_libraries_define(void)
 		                    ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)
 		                    : NULL;
 		long version;
-		long minor;
 		char text[32];
 
 		if (!lib)
@@ -353,7 +341,7 @@ bool ws_libraries_define(void)
 		is_known[i] = 1;
 		/* 91900 is 9.19.0; older versions: 8907 is 8.9.7. */
 		version = libraries[i].version(lib, libraries[i].function);
-		minor = version >= 10000 ? 100 : 10;
+		long minor = version >= 10000 ? 100 : 10;
 		if (version > 0) {
 			snprintf(text, sizeof(text), "%ld.%ld.%ld", version / (100 * minor),
 			         version / 100 % minor, version % 100);

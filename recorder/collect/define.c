@@ -1,10 +1,5 @@
 /* The definition log. Records refer to its definitions by number. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/collect/collector.h"
 
@@ -205,27 +200,23 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
                        struct ws_event_text text, uint64_t id)
 {
 	uint32_t room, result, end = fixed_size, n;
-	const struct ws_def_head *def;
-	struct ws_text_cursor cursor;
-	bool is_event;
-	uint8_t *body;
 
 	if (ws_text_measure(&text, WS_MAX_TEXT))
 		ws_lost(WS_DROPPED_text_truncated, 1);
-	body = ws_def_begin(&room);
+	uint8_t *body = ws_def_begin(&room);
 	if (fixed_size + text.size + 4 > room) {
 		ws_def_end();
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return WS_DEF_NONE;
 	}
 	memcpy(body, fixed, fixed_size);
-	def = (const struct ws_def_head *)(const void *)body - 1;
+	const struct ws_def_head *def = (const struct ws_def_head *)(const void *)body - 1;
 	if (!id)
 		id = id_by_position(def);
 	/* never merged with an equal one before it, because the order matters: the last name of a
 	 * thread is valid, and the last kernel at an address */
-	is_event = type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
-	cursor = (struct ws_text_cursor){text.ptr, text.kind, text.size};
+	bool is_event = type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
+	struct ws_text_cursor cursor = (struct ws_text_cursor){text.ptr, text.kind, text.size};
 	while ((n = ws_text_next(&cursor, (char *)body + end, cursor.rest + 4)))
 		end += n;
 	def = ws_def_publish(type, end, id, !is_event);
@@ -685,9 +676,6 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint64_t next = atomic_load(&seg->next_schema) + 1;
 	uint64_t chosen = ws_schema_id(domain, program_id), id = chosen, key;
-	const struct ws_def_head *def;
-	const struct ws_schema *before;
-	uint32_t i;
 
 	if (b->full) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
@@ -695,13 +683,13 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 	}
 	if (!program_id || ws_def_has_schema(chosen))
 		id = WSN_SCHEMA_ID_DYNAMIC_START + next;
-	def = ws_def_publish(type, b->used, id, 1);
+	const struct ws_def_head *def = ws_def_publish(type, b->used, id, 1);
 	if (id != chosen && def->id == id)
 		atomic_store(&seg->next_schema, next);
 	/* remember it, with the definition lock held */
 	key = program_id ? chosen : def->id;
-	before = ws_schema_find(key);
-	i = atomic_load_explicit(&schemas_used, memory_order_relaxed);
+	const struct ws_schema *before = ws_schema_find(key);
+	uint32_t i = atomic_load_explicit(&schemas_used, memory_order_relaxed);
 	if (i == MAX_SCHEMAS && !(before && before->traced == def->id)) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 	} else if (!before || before->traced != def->id) {
@@ -731,7 +719,6 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	struct layout l = {.domain = domain, .known = 1};
 	struct ws_def_schema *head;
 	struct ws_def_field *field;
-	struct body b;
 
 	if (!(mask & WSN_SCHEMA_FIELD_ENTRIES) || !attr->entries || !n ||
 	    program_id == UINT64_MAX) {
@@ -741,7 +728,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	l.schema_type = mask & WSN_SCHEMA_FIELD_TYPE ? attr->type : WSN_SCHEMA_STATIC;
 	l.pack = mask & WSN_SCHEMA_FIELD_ALIGNMENT ? attr->pack_align : 0;
 
-	b = open_body(sizeof(*head), n, sizeof(*field));
+	struct body b = open_body(sizeof(*head), n, sizeof(*field));
 	head = (struct ws_def_schema *)(void *)b.bytes;
 	field = (struct ws_def_field *)(void *)(head + 1);
 	for (size_t i = 0; !b.full && i < n; i++) {
@@ -791,7 +778,6 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr)
 	struct ws_schema what = {.size = 0};
 	struct ws_def_enum_entry *entry;
 	struct ws_def_enum *head;
-	struct body b;
 
 	if (!(mask & WSN_ENUM_FIELD_ENTRIES) || !attr->entries || !n || program_id == UINT64_MAX) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
@@ -802,7 +788,7 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr)
 	        mask & WSN_ENUM_FIELD_SIZE ? (uint32_t)attr->size_of_enum : (uint32_t)sizeof(int);
 	what.align = what.size;
 
-	b = open_body(sizeof(*head), n, sizeof(*entry));
+	struct body b = open_body(sizeof(*head), n, sizeof(*entry));
 	head = (struct ws_def_enum *)(void *)b.bytes;
 	entry = (struct ws_def_enum_entry *)(void *)(head + 1);
 	for (size_t i = 0; !b.full && i < n; i++) {
@@ -827,14 +813,13 @@ uint64_t ws_scope_register(uint32_t domain, const struct wsn_scope_attr *attr)
 {
 	const uint64_t chosen = chosen_id(1, attr->scope_id);
 	char path[1024];
-	const char *parent;
 	uint32_t size = 0, room, id;
 
 	if (attr->struct_size < sizeof(*attr) || chosen == UINT64_MAX) {
 		ws_lost(WS_DROPPED_nvtx_not_kept_scopes, 1);
 		return 0;
 	}
-	parent = attr->parent_scope == 1 ? NULL : wsn_scope_name(attr->parent_scope);
+	const char *parent = attr->parent_scope == 1 ? NULL : wsn_scope_name(attr->parent_scope);
 	if (parent)
 		size = (uint32_t)strlen(parent);
 	else

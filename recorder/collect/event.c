@@ -1,8 +1,5 @@
 /* Turns NVTX events into records in the ring, and counts those left out. */
-#include <signal.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 
@@ -293,13 +290,11 @@ static bool put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type t
 /* The thread buffer for an event; NULL: the event is lost, and counted with its cause. */
 static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 {
-	struct ws_thread_buffer *thread_buffer;
-
 	if (WS_UNLIKELY(ev->domain == WS_DEF_NONE)) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return NULL;
 	}
-	thread_buffer = ws_thread_buffer_self();
+	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
 	if (WS_UNLIKELY(!thread_buffer)) {
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return NULL;
@@ -350,11 +345,10 @@ static bool is_cpu_domain(const struct ws_event *ev)
 static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *ev)
 {
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, 0};
-	struct ws_thread_buffer_kernel *k;
 
 	if (thread_buffer->kernels >= WS_SEG_MAX_KERNELS)
 		return (int)thread_buffer->kernels++;
-	k = &thread_buffer->kernel[thread_buffer->kernels];
+	struct ws_thread_buffer_kernel *k = &thread_buffer->kernel[thread_buffer->kernels];
 	k->start_ns = 0;
 	if (ws_is_unrecorded())
 		return (int)thread_buffer->kernels++;
@@ -380,7 +374,6 @@ static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *
 static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
                       int64_t end_ns)
 {
-	const struct ws_thread_buffer_kernel *k;
 	struct ws_event out;
 
 	if (!thread_buffer->kernels)
@@ -390,7 +383,7 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return (int)thread_buffer->kernels;
 	}
-	k = &thread_buffer->kernel[thread_buffer->kernels];
+	const struct ws_thread_buffer_kernel *k = &thread_buffer->kernel[thread_buffer->kernels];
 	/* it began in a step that is not recorded */
 	if (!k->start_ns || is_past_window())
 		return (int)thread_buffer->kernels;
@@ -466,8 +459,6 @@ static bool begins_step(struct ws_thread_buffer *thread_buffer, const struct ws_
 static int push(struct ws_event *ev, bool is_mark)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
-	bool begins;
-	int level;
 
 	if (WS_UNLIKELY(!thread_buffer)) {
 		if (ev->domain != WS_DEF_NONE)
@@ -476,7 +467,7 @@ static int push(struct ws_event *ev, bool is_mark)
 	}
 	if (is_cpu_domain(ev))
 		return push_kernel(thread_buffer, ev);
-	level = (int)thread_buffer->domains[ev->domain].open++;
+	int level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_step_is_left_out() && !is_mark && !thread_buffer->domains[ev->domain].dropped)
 		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
 	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain))) { /* as fast as it can */
@@ -486,7 +477,7 @@ static int push(struct ws_event *ev, bool is_mark)
 	measure(ev);
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
-	begins = begins_step(thread_buffer, ev, level);
+	bool begins = begins_step(thread_buffer, ev, level);
 	if (ws_is_silent()) {
 		thread_buffer->domains[ev->domain].open--;
 		return WSN_NO_PUSH_POP_TRACKING;
@@ -560,8 +551,6 @@ int ws_event_pop(struct ws_event *ev)
 	/* in a step that is left out the clock is not read for what is left out */
 	int64_t now = ws_is_unrecorded() ? 0 : ws_now_ns();
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
-	bool ends;
-	int level;
 
 	if (WS_UNLIKELY(!thread_buffer)) {
 		if (ev->domain != WS_DEF_NONE && ws_self.depth)
@@ -572,12 +561,12 @@ int ws_event_pop(struct ws_event *ev)
 		return pop_kernel(thread_buffer, ev, now ?: ws_now_ns());
 	if (!thread_buffer->domains[ev->domain].open)
 		return pop_unmatched();
-	ends = ends_step(thread_buffer, ev->domain);
+	bool ends = ends_step(thread_buffer, ev->domain);
 	if (ends) {
 		ws_calibrate_settle();
 		now = ws_now_ns();
 	}
-	level = (int)--thread_buffer->domains[ev->domain].open;
+	int level = (int)--thread_buffer->domains[ev->domain].open;
 	if (ws_range_wanted())
 		ws_range_popped(thread_buffer, ev->domain, (uint32_t)level, now);
 	if (WS_UNLIKELY(thread_buffer->domains[ev->domain].dropped)) {
@@ -812,10 +801,8 @@ void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
 {
 	const int64_t now = ws_now_ns();
 	const struct ws_def_counter *counter = NULL;
-	struct ws_thread_buffer *thread_buffer;
 	int64_t apart_ns, time_ns;
 	uint32_t def;
-	size_t n;
 
 	if (batch)
 		counter = ws_counter_find(domain, batch->counter_id, &def);
@@ -827,10 +814,10 @@ void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
 		ws_lost(WS_DROPPED_nvtx_not_kept_counter_batches, 1);
 		return;
 	}
-	n = batch->counters_size / counter->size;
+	size_t n = batch->counters_size / counter->size;
 	if (batch->counters_size % counter->size) /* the last one is cut */
 		ws_lost(WS_DROPPED_nvtx_not_kept_counter_samples, 1);
-	thread_buffer = thread_buffer_for_samples(n);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for_samples(n);
 	for (size_t i = 0; thread_buffer && i < n; i++) {
 		/* a time outside of the recording is one of another clock */
 		if (!sample_time(batch, counter, i, n, &time_ns) ||
@@ -859,13 +846,12 @@ void ws_event_samples(uint32_t domain, const struct wsn_counter_batch *batch)
 
 uint64_t ws_event_start(struct ws_event *ev)
 {
-	struct ws_thread_buffer *thread_buffer;
 	uint64_t capture, range;
 
 	if (ws_is_unrecorded()) /* as fast as it can */
 		return WS_EVENT_SILENT_RANGE;
 	range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
-	thread_buffer = thread_buffer_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	if (WS_UNLIKELY(!thread_buffer))
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
@@ -882,12 +868,9 @@ uint64_t ws_event_start(struct ws_event *ev)
 
 void ws_event_end(struct ws_event *ev, uint64_t range)
 {
-	struct ws_thread_buffer *thread_buffer;
-	int64_t now;
-
 	if (WS_UNLIKELY(range == WS_EVENT_SILENT_RANGE))
 		return;
-	now = ws_now_ns();
+	int64_t now = ws_now_ns();
 	if (WS_UNLIKELY(range & RANGE_CAPTURE))
 		ws_range_ended(now);
 	if (WS_UNLIKELY(range & RANGE_LOST)) {
@@ -901,7 +884,7 @@ void ws_event_end(struct ws_event *ev, uint64_t range)
 			        1);
 		return;
 	}
-	thread_buffer = thread_buffer_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	if (thread_buffer && !put_event(thread_buffer, WS_REC_END, ev, range & ~RANGE_CAPTURE, now,
 	                                thread_buffer->pops_owed))
 		ws_lost(WS_DROPPED_ring_overflow, 1);

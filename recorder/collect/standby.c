@@ -31,7 +31,6 @@ static struct ws_seg_standby *shared(void)
 static void set_recording(bool on, bool may_wait)
 {
 	struct ws_seg_standby *s = shared();
-	int64_t now_ns;
 
 	if (atomic_load(&s->is_recording) == on)
 		return;
@@ -43,7 +42,7 @@ static void set_recording(bool on, bool may_wait)
 		ws_turn_device(may_wait ? WS_DEVICE_OFF : WS_DEVICE_END);
 	if (!on)
 		atomic_store(&ws_recorded_now, WS_RECORDED_SILENT);
-	now_ns = ws_now_ns();
+	int64_t now_ns = ws_now_ns();
 	ws_define_window(now_ns, on);
 	if (!on) {
 		atomic_store(&ws_standby_ended_ns, now_ns);
@@ -106,12 +105,11 @@ void ws_standby_start(void)
 bool ws_standby_step_begins(uint64_t number, bool may_wait)
 {
 	sigset_t before;
-	bool recorded;
 
 	ws_lock(&lock, &before);
 	atomic_store(&shared()->steps, number);
 	(void)take(number);
-	recorded = is_wanted(number);
+	bool recorded = is_wanted(number);
 	set_recording(recorded, may_wait);
 	ws_unlock(&lock, &before);
 	return recorded;
@@ -120,13 +118,12 @@ bool ws_standby_step_begins(uint64_t number, bool may_wait)
 bool ws_standby_ends_with(uint64_t number)
 {
 	sigset_t before;
-	bool ends;
 
 	if (!ws_collector.seg->capture.standby || ws_is_silent())
 		return 0;
 	ws_lock(&lock, &before);
 	(void)take(number + 1);
-	ends = !is_wanted(number + 1);
+	bool ends = !is_wanted(number + 1);
 	ws_unlock(&lock, &before);
 	return ends;
 }

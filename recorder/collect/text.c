@@ -1,9 +1,6 @@
 #include "recorder/collect/collector.h"
 
-#include <string.h>
 #include <wchar.h>
-
-#include "formats/base/bytes.h"
 
 _Static_assert(sizeof(wchar_t) == 4, "wide characters are UTF-32 on Linux");
 

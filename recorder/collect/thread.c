@@ -2,13 +2,9 @@
  * Threads by the system's ids. A thread is found by its first NVTX event or by CUPTI's record of a
  * call, and must get the same id in the trace by both.
  */
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
-#include "recorder/shared/system.h"
 
 /* When the table is full, CUPTI's records of further threads keep the system's ids. */
 #define MAX_THREADS 3072
@@ -51,10 +47,9 @@ uint32_t ws_thread_of(uint32_t tid)
 	uint32_t thread = 0;
 	sigset_t before;
 	char name[32];
-	int place;
 
 	ws_lock(&lock, &before);
-	place = slot_of_thread(tid);
+	int place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid) {
 		thread = table[place].thread;
 	} else if (place >=
@@ -74,10 +69,9 @@ static uint32_t thread_with_buffer(uint32_t tid, const char *name)
 {
 	uint32_t thread = 0;
 	sigset_t before;
-	int place;
 
 	ws_lock(&lock, &before);
-	place = slot_of_thread(tid);
+	int place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid && !table[place].had_thread_buffer &&
 	    !table[place].ended) {
 		thread = table[place].thread;
@@ -121,16 +115,14 @@ static _Atomic uint32_t *state_of(const struct ws_thread_buffer *thread_buffer)
 static void thread_ended(void *arg)
 {
 	struct ws_thread_buffer *thread_buffer = arg;
-	uint32_t tid;
 	sigset_t before;
-	int place;
 
 	ws_calibrate_abandoned();
 	ws_self.thread_buffer = NULL;
 	ws_range_abandoned(thread_buffer);
-	tid = ws_thread_id();
+	uint32_t tid = ws_thread_id();
 	ws_lock(&lock, &before);
-	place = slot_of_thread(tid);
+	int place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid)
 		table[place].ended = 1;
 	ws_unlock(&lock, &before);
@@ -194,10 +186,9 @@ static struct ws_thread_buffer *take_buffer(enum ws_thread_buffer_state wanted)
 
 		/* Prepares a taken buffer with memory. */
 		char name[17] = "";
-		uint32_t thread;
 
 		prctl(PR_GET_NAME, name);
-		thread = thread_with_buffer(ws_thread_id(), name);
+		uint32_t thread = thread_with_buffer(ws_thread_id(), name);
 		if (!thread || pthread_setspecific(thread_buffer_key, thread_buffer)) {
 			atomic_store(state_of(thread_buffer), WS_THREAD_BUFFER_FREE);
 			return NULL;
@@ -217,7 +208,6 @@ static struct ws_thread_buffer *take_buffer(enum ws_thread_buffer_state wanted)
 struct ws_thread_buffer *ws_thread_buffer_find(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	struct ws_thread_buffer *found;
 	uint32_t freed = atomic_load(&seg->thread_buffers_freed);
 
 	/* inside a range, pops would have no push; otherwise search only if buffers were freed */
@@ -226,7 +216,7 @@ struct ws_thread_buffer *ws_thread_buffer_find(void)
 	ws_self.looked = freed + 1;
 	/* buffers with memory first, so that a program with many short threads uses little
 	 * memory */
-	found = take_buffer(WS_THREAD_BUFFER_FREE);
+	struct ws_thread_buffer *found = take_buffer(WS_THREAD_BUFFER_FREE);
 	return found ? found : take_buffer(WS_THREAD_BUFFER_NONE);
 }
 
@@ -341,7 +331,6 @@ bool ws_range_started(const struct ws_event *ev)
 void ws_range_profiler(int start)
 {
 	struct ws_seg_control *control = &ws_collector.seg->control;
-	uint32_t was;
 
 	if (ws_collector.seg->plan.window.ranges != WS_RANGES_PROFILER)
 		return;
@@ -350,7 +339,7 @@ void ws_range_profiler(int start)
 			ws_range_ended(ws_now_ns());
 		return;
 	}
-	was = WS_PROFILER_OFF;
+	uint32_t was = WS_PROFILER_OFF;
 	if (!atomic_compare_exchange_strong(&control->profiler, &was, WS_PROFILER_ON))
 		return; /* a second start has no effect */
 	if (begin_instance())

@@ -1,9 +1,5 @@
 #include "recorder/cupti/source.h"
 
-#include <string.h>
-
-#include "recorder/shared/cupti_abi.h"
-
 /* Prefixes of function names, without cuda or cu. */
 static const char *const launches[] = {"Launch", "GraphLaunch"};
 /* Between begin and end of a capture a launch makes a graph node and no work. */

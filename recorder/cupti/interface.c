@@ -1,18 +1,8 @@
 /* Loads CUPTI and the driver, subscribes, and reads facts that no record contains. */
 #include <dlfcn.h>
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"
-#include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* --- state and errors --- */
 

@@ -5,21 +5,10 @@
  * their ids replace the pointers in the records.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"
-#include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* --- flush ----------------------------------------------------------------------------------- */
 

@@ -4,12 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "recorder/collect/collector.h"
 #include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/segment.h"
 
 /*
  * Starts recording of CUDA, once in each process image. Called while the driver initializes, before

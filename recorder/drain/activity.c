@@ -2,15 +2,8 @@
  * Turns CUPTI's buffers into rows. Slots are read once they are done, in the order in which they
  * were finished. All names in their records were defined before.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "recorder/drain/private.h"
-#include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/segment.h"
 
 #define MAX_CALLS    4096 /* number of callback ids that can have a name */
 #define MAX_KEPT     65536
@@ -123,14 +116,13 @@ static size_t changes_until(const struct captures *c, int64_t time_ns)
 static void change_captures(struct captures *c, int64_t time_ns, int begins)
 {
 	int32_t open;
-	size_t at;
 
 	if (c->n == MAX_CHANGES) {
 		memmove(c->list, c->list + MAX_CHANGES / 2, MAX_CHANGES / 2 * sizeof(*c->list));
 		c->n = MAX_CHANGES / 2;
 	}
 	WS_GROW(c->list, c->n + 1, c->size);
-	at = changes_until(c, time_ns);
+	size_t at = changes_until(c, time_ns);
 	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
 	c->list[at] = (struct capture_change){time_ns, begins ? 1 : -1, 0};
 	c->n++;
@@ -294,11 +286,9 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
  * too. */
 static bool lacks_work(const struct ws_activity *a, const struct pair *pair)
 {
-	size_t n;
-
 	if (pair->seen != SEEN_LAUNCH)
 		return false;
-	n = changes_until(&a->captures, pair->start_ns);
+	size_t n = changes_until(&a->captures, pair->start_ns);
 	return !n || !a->captures.list[n - 1].open;
 }
 
@@ -400,16 +390,14 @@ static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t cor
 
 static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 {
-	const uint64_t *string;
-	uint64_t id;
 	char text[40];
 	int known;
 
-	id = ws_drain_text(d, address, &known);
+	uint64_t id = ws_drain_text(d, address, &known);
 	if (known)
 		return id;
 	/* its process ended first, but usually the same kernel ran before */
-	string = ws_map_get(&d->activity->kernels, address);
+	const uint64_t *string = ws_map_get(&d->activity->kernels, address);
 	id = string && *string ? ws_drain_string_id(d, (uint32_t)*string, &known) : 0;
 	if (known)
 		return id;
@@ -966,7 +954,6 @@ static void note_source(struct ws_drain *d, const struct ws_activity_slot *slot,
                         uint32_t graph, uint64_t source, uint64_t start, uint64_t end)
 {
 	struct ws_activity *a = d->activity;
-	const uint64_t *known;
 	struct ws_row_graph_node row = {.pid = recorded_pid(d),
 	                                .node = node,
 	                                .original = source,
@@ -979,7 +966,7 @@ static void note_source(struct ws_drain *d, const struct ws_activity_slot *slot,
 		ws_map_free(&a->sources);
 		a->sources_image = (uint32_t)slot->image;
 	}
-	known = ws_map_get(&a->sources, node);
+	const uint64_t *known = ws_map_get(&a->sources, node);
 	if ((known && *known == source) ||
 	    !read_work_times(d, slot, start, end, &row.time_ns, &dur_ns) || !row.time_ns)
 		return; /* work without times cannot date an update */

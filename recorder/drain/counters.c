@@ -1,9 +1,5 @@
 /* Definitions of NVTX counters: the fields of their samples. */
-#include <inttypes.h>
-#include <stdlib.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/schema/nvtx_number.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/drain/private.h"
@@ -139,13 +135,12 @@ static uint64_t add_fields(struct ws_drain *d, struct counter *c, uint64_t schem
 		        place ? body_at(d, *place, WS_DEF_SCHEMA) : (struct ws_bytes){0};
 		const struct ws_bytes name = ws_drain_name(body, f.name);
 		struct ws_def_schema of = {0};
-		uint64_t size;
 
 		if (f.semantics.time_type) /* when the sample was taken */
 			continue;
 		if (nested.len >= sizeof(of))
 			memcpy(&of, nested.ptr, sizeof(of));
-		size = type ? ws_nvtx_number_size(type) : of.size_bytes;
+		uint64_t size = type ? ws_nvtx_number_size(type) : of.size_bytes;
 		if (!size || size > WS_MAX_PAYLOAD || f.offset > WS_MAX_PAYLOAD ||
 		    f.flags & (WSN_ENTRY_FLAG_POINTER | WSN_ENTRY_FLAG_OFFSET_FROM_BASE |
 		               WSN_ENTRY_FLAG_OFFSET_FROM_HERE) ||

@@ -1,10 +1,5 @@
 /* Turns the definition log into dictionary rows, and fills the maps needed to read records. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/op_cost/op_cost.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"

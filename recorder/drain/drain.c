@@ -1,13 +1,6 @@
 /* Passes and commits: the part of the drain that must be exact. */
-#include "recorder/drain/drain.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
 #include "recorder/drain/private.h"
-#include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* Number of slots after which a commit is made. */
 #define COMMIT_SLOTS 8

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "formats/trace/writer.h"
 #include "recorder/shared/segment.h"
 

@@ -1,15 +1,7 @@
-#include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/schema/nvtx_number.h"
 #include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"
-#include "recorder/shared/system.h"
 
 void ws_capture_window_init(struct ws_capture_window *w, int64_t begin_ns, int64_t duration_ns,
                             int has_ranges)
@@ -406,10 +398,9 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 static bool add_node(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
 	struct ws_rec_node rec;
-	struct ws_row_graph_node row;
 
 	memcpy(&rec, bytes, sizeof(rec));
-	row = (struct ws_row_graph_node){
+	struct ws_row_graph_node row = (struct ws_row_graph_node){
 	        .pid = ws_drain_thread(d, thread)->pid,
 	        .thread = thread,
 	        .node = rec.node,
@@ -492,7 +483,6 @@ static bool add_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes
 	struct ws_row_counter row = {.thread = thread};
 	const struct ws_drain_counter *counter;
 	struct ws_rec_sample rec;
-	const uint64_t *place;
 	uint64_t bits = 0;
 	bool is_whole, is_single;
 	double real;
@@ -500,7 +490,7 @@ static bool add_sample(struct ws_drain *d, uint32_t thread, const uint8_t *bytes
 	if (size < sizeof(rec))
 		return 0;
 	memcpy(&rec, bytes, sizeof(rec));
-	place = ws_map_get(&d->counter_places, rec.counter);
+	const uint64_t *place = ws_map_get(&d->counter_places, rec.counter);
 	is_single = rec.head.form == WS_SAMPLE_INT64 || rec.head.form == WS_SAMPLE_FLOAT64;
 	if (!place || !rec.bytes || rec.head.form > WS_SAMPLE_NO_VALUE ||
 	    (is_single && rec.bytes != sizeof(bits)) ||
@@ -594,12 +584,10 @@ struct ws_held_record {
 static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
                  const uint8_t *rec, uint32_t size)
 {
-	struct ws_held_record *h;
-
 	if (list->n == MAX_HELD)
 		return 0;
 	WS_GROW(list->records, list->n + 1, list->size);
-	h = &list->records[list->n++];
+	struct ws_held_record *h = &list->records[list->n++];
 	*h = (struct ws_held_record){ws_xmalloc(size), size,      thread,
 	                             ev->domain,       ev->range, ev->head.time_ns};
 	memcpy(h->bytes, rec, size);
@@ -736,11 +724,10 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 
 	for (size_t i = starts->n; i--;) {
 		struct ws_held_record *start = &starts->records[i];
-		int kept;
 
 		if (start->range != ev->range)
 			continue;
-		kept = keeps(d, start->time_ns, ev->head.time_ns) ||
+		int kept = keeps(d, start->time_ns, ev->head.time_ns) ||
 		       start->time_ns <= d->filter.last_node_ns;
 		if (kept)
 			emit(d, start->thread, start->bytes, start->size);
@@ -756,14 +743,13 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 
 bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
-	struct ws_drain_thread *who;
 	struct ws_rec_event ev;
 	int64_t end_ns;
 
 	if (!d->filter.is_active)
 		return add_record(d, thread, rec, size);
 	/* invalid records are not held */
-	who = ws_drain_thread(d, thread);
+	struct ws_drain_thread *who = ws_drain_thread(d, thread);
 	if (!record_head(&ev, rec, size) || !who)
 		return 0;
 	switch (ev.head.type) {
@@ -817,11 +803,10 @@ static bool keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns
 int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns)
 {
 	struct ws_capture_filter *f = &d->filter;
-	int kept;
 
 	if (!f->is_active)
 		return 1;
-	kept = keeps_row(d, start_ns, 0);
+	int kept = keeps_row(d, start_ns, 0);
 	if (correlation)
 		(kept ? f->inside_calls : f->outside_calls)[correlation % WS_FILTER_CALLS] =
 		        correlation;
@@ -899,11 +884,10 @@ void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
 void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...)
 {
 	struct ws_row_meta row = {.key = {key, strlen(key)}};
-	char *value;
 	va_list ap;
 
 	va_start(ap, fmt);
-	value = ws_xvformat(fmt, ap);
+	char *value = ws_xvformat(fmt, ap);
 	va_end(ap);
 	row.value = ws_bytes_of(value);
 	ws_drain_add(d, WS_KIND_META, &row);

@@ -1,15 +1,9 @@
 /* Declarations shared by the files of the drain. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "formats/base/memory.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/record.h"
-#include "recorder/shared/segment.h"
 
 /* --- when to record: a span of time, and the chosen ranges inside it --- */
 

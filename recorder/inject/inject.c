@@ -1,16 +1,8 @@
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "formats/schema/schema.h"
-#include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"
 #include "recorder/pytorch/pytorch.h"
-#include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* --- attaching --- */
 

@@ -3,24 +3,12 @@
 
 #include <dirent.h>
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "formats/base/memory.h"
-#include "recorder/shared/system.h"
 
 /* 0, or the reason why the file cannot be run: ENOENT, EACCES. */
 static int runnable(const char *path)

@@ -3,15 +3,8 @@
  * asks those that were started with --standby to record. docs/dev/recorder.md, 11.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/text/csv_writer.h"
 #include "formats/text/json_writer.h"
@@ -458,11 +451,10 @@ static enum ws_status check_job_folder(const char *dir, struct ws_err *err)
 enum ws_status ws_job_open(struct ws_job **out, const char *dir, struct ws_err *err)
 {
 	struct command before;
-	struct ws_job *job;
 
 	(void)!ws_own_folder_make(dir, 0700);
 	WS_FORWARD(check_job_folder(dir, err));
-	job = *out = ws_xarray(1, sizeof(*job));
+	struct ws_job *job = *out = ws_xarray(1, sizeof(*job));
 	job->dir = realpath(dir, NULL);
 	if (!job->dir)
 		job->dir = ws_xstrdup(dir);

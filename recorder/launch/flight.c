@@ -1,8 +1,4 @@
 /* A flight recording: pieces of the unfinished trace, and copies of those that are kept. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "formats/base/outfile.h"
 #include "formats/trace/reader.h"

@@ -4,23 +4,14 @@
  */
 #pragma once
 
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "formats/base/memory.h"
 #include "formats/base/options.h"
-#include "formats/base/status.h"
-#include "formats/base/system/files.h"
 #include "formats/base/system/system.h"
 #include "recorder/drain/drain.h"
-#include "recorder/shared/segment.h"
 #include "recorder/shared/segment_file.h"
-#include "recorder/shared/system.h"
 
 /* A list of strings one after the other, each with a NUL at its end, as in /proc and in the
  * segment. */

@@ -1,18 +1,10 @@
 /* warpsheet-record: the command line. */
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libgen.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/system/files.h"
 #include "recorder/launch/launch.h"
-#include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"
 #define STEP_PROGRAM "warpsheet-step"

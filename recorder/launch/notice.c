@@ -1,9 +1,5 @@
 /* What the launcher tells the user on stderr. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 
 void ws_record_notice(const char *fmt, ...)

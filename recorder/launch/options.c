@@ -1,13 +1,5 @@
 #include "recorder/launch/launch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/options.h"
-#include "formats/base/memory.h"
-#include "recorder/shared/segment_file.h"
-
 /* A launching thread makes up to 100 MB of events per second; this is enough for 0.1 s. */
 #define DEFAULT_BUFFER_SIZE (UINT32_C(8) << 20)
 #define DEFAULT_BUFFERS     1024

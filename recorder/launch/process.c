@@ -1,17 +1,11 @@
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "formats/trace/reader.h"
 #include "recorder/launch/launch.h"
-#include "recorder/shared/system.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
 #define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* the smallest segment that a recorder makes */

@@ -1,15 +1,7 @@
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
-#include "recorder/shared/system.h"
 
 #define MASK "***"
 

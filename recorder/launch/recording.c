@@ -1,25 +1,15 @@
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "kernels/nvtx/abi.h"
-#include "recorder/drain/drain.h"
 #include "recorder/launch/launch.h"
-#include "recorder/shared/segment_file.h"
-#include "recorder/shared/system.h"
 
 /* --- a recording --- */
 

@@ -1,14 +1,7 @@
 /* Segments in the folders for them, found by name. */
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "formats/base/memory.h"
-#include "recorder/drain/drain.h"
 #include "recorder/launch/launch.h"
-#include "recorder/shared/segment_file.h"
-#include "recorder/shared/system.h"
 
 void ws_segments_with_prefix(const char *dir, const char *prefix,
                              void (*found)(void *ctx, const char *path), void *ctx)

@@ -1,20 +1,10 @@
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 
 /* --- grids --- */
@@ -280,7 +270,6 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 	const char *const *options = s->grid->points[run->point].options;
 	char *const *program = s->grid->points[run->point].program;
 	size_t n = 0, most = 8;
-	char **argv;
 
 	for (char *const *c = s->opts->capture_options; *c; c++)
 		most++;
@@ -288,7 +277,7 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 		most++;
 	for (char *const *c = program; c && *c; c++)
 		most++;
-	argv = ws_xarray(most, sizeof(*argv));
+	char **argv = ws_xarray(most, sizeof(*argv));
 	argv[n++] = (char *)"warpsheet-record";
 	for (char *const *c = s->opts->capture_options; *c; c++)
 		argv[n++] = *c;

@@ -1,15 +1,7 @@
 #include "recorder/launch/launch.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include "formats/base/memory.h"
 
 #define MAX_NUMBER 100000 /* largest number in a name; more would mean another error */
 
@@ -42,11 +34,10 @@ const char *ws_strings_value(struct ws_strings list, const char *name, size_t le
 char **ws_strings_array(struct ws_strings list)
 {
 	size_t n = 0;
-	char **array;
 
 	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		n++;
-	array = ws_xarray(n + 1, sizeof(*array));
+	char **array = ws_xarray(n + 1, sizeof(*array));
 	n = 0;
 	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		array[n++] = (char *)list.text + at;

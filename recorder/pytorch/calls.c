@@ -2,10 +2,6 @@
  * PyTorch's callbacks at the begin and end of each operation. A call is recorded at its end; until
  * then its data is in memory of its thread.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "recorder/collect/collector.h"

@@ -1,6 +1,4 @@
 #include <dlfcn.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

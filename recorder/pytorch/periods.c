@@ -4,12 +4,7 @@
  * it and is seen in any case are its marks. docs/dev/pytorch.md, 7.
  */
 #include <ctype.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/schema/schema.h"
 #include "recorder/collect/collector.h"
 #include "recorder/pytorch/pytorch.h"
 

@@ -3,12 +3,6 @@
  * frame outside PyTorch's own files. docs/dev/pytorch.md explains when it is read.
  */
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 #include "recorder/pytorch/pytorch.h"

@@ -1,10 +1,6 @@
 #include "recorder/shared/segment.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include "recorder/shared/record.h"
 
 #define PAGE WS_SEG_PAGE
 /* Enough for CUPTI's buffers and the rings of many threads. Only thousands of busy threads need

@@ -7,11 +7,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "formats/schema/loss.h"
 #include "recorder/shared/record.h"

@@ -1,22 +1,15 @@
 #include "recorder/shared/segment_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "formats/base/outfile.h"
-#include "recorder/shared/segment.h"
-#include "recorder/shared/system.h"
 
 /* --- folders --- */
 

@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "formats/base/status.h"
 #include "recorder/shared/segment.h"
 

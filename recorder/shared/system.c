@@ -1,9 +1,6 @@
 #include "recorder/shared/system.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Field n of the text after the program's name, which is field 2 and may hold anything. */

@@ -1,12 +1,6 @@
 /* Gathers the data for rules, and runs all rules. */
 #include "report/advice/advice.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/analysis/digest.h"
 #include "report/base/names.h"
 

@@ -5,13 +5,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/advice/advice.def"
-#include "report/analysis/costs.h"
-#include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/device_time.h"
 #include "report/base/ui.h"
 #include "report/replay/replay.h"
 

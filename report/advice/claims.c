@@ -1,10 +1,5 @@
 /* Findings, their kernels, and their gains: no kernel is in two gains. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/advice/advice.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -138,9 +133,8 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 	}
 	if (!isnan(s.gain_ns) && !a->replayed->obstacle) {
 		/* The same by replay. cell_rate: by cell, NaN: unchanged. */
-		double *dur_ns;
 
-		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+		double *dur_ns = ws_arena_array(&a->arena, a->replayed->npieces, sizeof(*dur_ns));
 		for (size_t i = 0; i < a->replayed->npieces; i++) {
 			const uint32_t cell = a->cell_of[i];
 			const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
@@ -159,9 +153,8 @@ static const char *line_of_claim(struct ws_advice *a, const struct ws_claim *cla
 {
 	struct ws_arena temp = {0};
 	uint32_t best = 0, others = 0;
-	int64_t *ns;
 
-	WS_NEW(&temp, ns, a->m->ntexts);
+	int64_t *ns = ws_arena_array(&temp, a->m->ntexts, sizeof(*ns));
 	for (size_t i = 0; i < a->ncells; i++) {
 		const struct ws_advice_cell *cell = &a->cell[i];
 
@@ -245,9 +238,8 @@ bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding 
 
 void ws_advice_number_work(struct ws_advice *a)
 {
-	uint32_t *index;
+	uint32_t *index = ws_arena_array(&a->arena, a->nwork, sizeof(*index));
 
-	WS_NEW(&a->arena, index, a->nwork);
 	for (size_t i = 0; i < a->nwork; i++)
 		index[a->work[i].id] = (uint32_t)i;
 	for (size_t i = 0; i < a->ncells; i++)
@@ -300,10 +292,9 @@ static void settle(struct merger *m, uint32_t at)
 	if ((is_known || f->severity != WS_SEVERITY_STRONG) && s.taken_ns &&
 	    (2 * s.taken_ns > s.all_ns || (is_known && !(2 * left_ns >= f->gain_ns)))) {
 		/* The host is the finding that has most of the claim's kernels. */
-		int64_t *ns;
 		uint32_t host = WS_NONE;
 
-		WS_NEW(&a->arena, ns, a->found->n);
+		int64_t *ns = ws_arena_array(&a->arena, a->found->n, sizeof(*ns));
 		for (size_t i = 0; i < a->ncells; i++)
 			if (m->owner[i] && !(claim->rate(a, &a->cell[i], claim) < 0))
 				ns[m->owner[i] - 1] += a->cell[i].ns;

@@ -1,10 +1,6 @@
 /* Functions with which rules make findings. */
 #include "report/advice/advice.h"
 
-#include <math.h>
-#include <stdarg.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
 

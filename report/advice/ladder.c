@@ -18,7 +18,6 @@ static void add_rung(struct ws_advice *a, const char *name, const struct ws_what
 void ws_advice_climb(struct ws_advice *a)
 {
 	struct ws_whatif change = {0};
-	double *dur_ns;
 
 	if (a->replayed->obstacle)
 		return;
@@ -32,7 +31,7 @@ void ws_advice_climb(struct ws_advice *a)
 	add_rung(a, "without gaps of the host", &change);
 	change.removed[WS_USE_LAUNCH] = 1;
 	add_rung(a, "launches as one graph", &change);
-	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+	double *dur_ns = ws_arena_array(&a->arena, a->replayed->npieces, sizeof(*dur_ns));
 	for (size_t i = 0; i < a->replayed->npieces; i++)
 		dur_ns[i] = (double)a->replayed->pieces[i].dur_ns;
 	change.dur_ns = dur_ns;

@@ -1,13 +1,9 @@
 /* Rules about waiting of the device: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends, A31 others on the device. All from
  * one analysis, idle.h. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "report/advice/advice.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 
 #define SMALL_COPY_BYTES 65536
 

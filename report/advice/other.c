@@ -1,6 +1,4 @@
 /* Rules about work other than matrix products: A6, A9, A10, A12, A13, A30. */
-#include <math.h>
-#include <string.h>
 
 #include "report/advice/advice.h"
 #include "report/base/names.h"

@@ -1,7 +1,4 @@
 /* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15. */
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "report/advice/advice.h"
 #include "report/base/names.h"

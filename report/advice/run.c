@@ -1,8 +1,4 @@
 /* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms, A32 clocks. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/advice/advice.h"
 #include "report/analysis/energy.h"

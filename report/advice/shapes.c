@@ -1,7 +1,5 @@
 /* Rules about launches that use the device badly: A27 multiprocessors without a block, A29 fp64 on
  * devices with few fp64 units. */
-#include <inttypes.h>
-#include <math.h>
 
 #include "report/advice/advice.h"
 #include "report/base/names.h"
@@ -130,7 +128,6 @@ void ws_rule_empty_grids(struct ws_advice *a)
 	 * and those of kernels beside it on its device. */
 	struct ws_joined_rows *rows = a->tab->sel->rows;
 	const struct ws_replay_piece *piece = a->replayed->pieces;
-	double *ns;
 	struct running {
 		uint32_t piece, config;
 		double blocks;
@@ -138,7 +135,7 @@ void ws_rule_empty_grids(struct ws_advice *a)
 	size_t n = 0;
 
 	WS_NEW(&a->arena, a->running_blocks, a->m->nconfigs);
-	WS_NEW(&a->arena, ns, a->m->nconfigs);
+	double *ns = ws_arena_array(&a->arena, a->m->nconfigs, sizeof(*ns));
 	WS_NEW(&a->arena, now, piece ? a->replayed->npieces : 0);
 	for (uint32_t i = 0; piece && i < a->replayed->npieces; i++) {
 		struct running own = {.piece = i};

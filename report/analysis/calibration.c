@@ -1,9 +1,6 @@
 #include "report/analysis/calibration.h"
 
-#include <math.h>
-
 #include "report/base/elementary.h"
-#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"

@@ -1,10 +1,6 @@
 /* What recording costs: steps that were not recorded, and recorded ones beside them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "formats/base/memory.h"
 #include "report/model/model.h"
 
 /* With fewer pairs nothing is said: the interval would be the least and the greatest of them with a

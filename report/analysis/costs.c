@@ -1,12 +1,6 @@
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/op_cost/op_cost.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
-#include "report/base/order.h"
 #include "report/base/stat.h"
 
 /* Stored data of an operation. */

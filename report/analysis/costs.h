@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/filter.h"
 
 /* One call of an operation. */

@@ -1,8 +1,5 @@
 #include "report/analysis/counters.h"
 
-#include <math.h>
-
-#include "formats/base/memory.h"
 #include "report/analysis/digest.h"
 
 #define ROWS_OF_COUNTER 200 /* of the relation counter_time */

@@ -1,10 +1,5 @@
 #include "report/analysis/device_time.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 
 bool ws_name_is_collective(struct ws_bytes name)

@@ -3,12 +3,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/costs.h"
-#include "report/analysis/filter.h"
-#include "report/base/spans.h"
-#include "report/model/model.h"
 
 /* The window of a step: from its begin, or the end of the previous step's device work if later, to
  * its end, or the end of the device work that it launched if later. */

@@ -1,13 +1,6 @@
 #include "report/analysis/digest.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
-#include "report/joined/rows.h"
-#include "report/pass/pass.h"
 
 /* --- the sums ----------------------------------------------------------------------------- */
 

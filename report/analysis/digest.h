@@ -5,13 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/filter.h"
-#include "report/base/stat.h"
-#include "report/base/order.h"
-#include "report/base/spans.h"
-#include "report/model/model.h"
 #include "report/query/query.h"
 
 /* Parts that a table needs. Other parts are neither decoded nor computed. */

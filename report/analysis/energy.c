@@ -1,12 +1,7 @@
 #include "report/analysis/energy.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/stat.h"
 #include "report/base/ui.h"
 
 #define ROWS_OF_DEVICE 200 /* of the relation gpu_clock */

@@ -4,14 +4,8 @@
 #pragma once
 
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "formats/schema/schema.h"
 #include "report/analysis/device_time.h"
-#include "report/analysis/filter.h"
-#include "report/model/model.h"
 #include "report/query/query.h"
 
 /* With fewer samples inside nothing is said of a time. */

@@ -1,13 +1,6 @@
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "report/analysis/filter.h"
 #include "report/base/names.h"
-#include "report/base/spans.h"
 #include "report/base/ui.h"
 
 /* --- the scope and the filters of a report, in words ----------------------------------------- */
@@ -249,9 +242,8 @@ void *ws_kept_result(const struct ws_selection *s, const void *key)
 void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
                     void (*release)(void *result))
 {
-	struct ws_kept_result *r;
+	struct ws_kept_result *r = ws_arena_array(&s->kept->arena, 1, sizeof(*r));
 
-	WS_NEW(&s->kept->arena, r, 1);
 	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
 }

@@ -3,9 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "report/model/model.h"
 #include "report/joined/rows.h"
 
 struct ws_digest;

@@ -1,12 +1,8 @@
 /*
  * Finds the ranges that match a --nvtx pattern.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 
 /* Matches the whole path, or its end after a '/' that separates names ("\/" is part of a name). */
@@ -62,9 +58,8 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 {
 	const struct ws_model *m = c->m;
 	const struct ws_ranges *r = &m->ranges;
-	uint8_t *path_named;
 
-	WS_NEW(&c->temp, path_named, r->npaths);
+	uint8_t *path_named = ws_arena_array(&c->temp, r->npaths, sizeof(*path_named));
 	for (uint32_t p = 0; p < r->npaths; p++) {
 		char *text;
 		size_t len;
@@ -192,10 +187,8 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
 		n += c.named[i] && !under;
 	}
 	if (by_number) {
-		struct ws_range_begin *order;
-
 		/* Of the kept ranges, instances first to last by begin, and ranges in them. */
-		WS_NEW(&c.temp, order, n);
+		struct ws_range_begin *order = ws_arena_array(&c.temp, n, sizeof(*order));
 		n = 0;
 		WS_EACH_RANGE(rows, i, r)
 			if (c.named[i] && (r->parent == WS_NONE || !inside[r->parent]))

@@ -1,8 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/analysis/calibration.h"
 #include "report/analysis/idle.h"
 #include "report/base/names.h"
@@ -172,14 +167,13 @@ static enum ws_use wait_or_unknown(const struct finder *c, int64_t from_ns, int6
 static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
-	const struct ws_joined_call *call;
 	struct gap g = {0};
 
 	if (c->m->soundness.obstacle) {
 		add_part(&g, to_ns, WS_USE_UNKNOWN);
 		return g;
 	}
-	call = since_ns == INT64_MIN || !next ? NULL
+	const struct ws_joined_call *call = since_ns == INT64_MIN || !next ? NULL
 	                                      : ws_joined_rows_call(c->sel->rows, next->call);
 	if (!call) {
 		const bool is_known = next && since_ns != INT64_MIN;
@@ -567,11 +561,10 @@ static double *find_measured_share(const struct finder *f, struct ws_arena *aren
 	const double part = 1 - 1 / (1 + cost.percent / 100);
 	struct ws_arena results = {0};
 	struct ws_idle idle;
-	double *share;
 
 	if (!cost.is_known || !w->n || w->window[0].step == WS_NONE)
 		return NULL;
-	WS_NEW(arena, share, f->m->ndevices);
+	double *share = ws_arena_array(arena, f->m->ndevices, sizeof(*share));
 	if (!(part > 0)) /* recorded steps are shorter */
 		return share;
 	range[0] = (1 - 1 / (1 + cost.low / 100)) / part;
@@ -597,7 +590,6 @@ static const struct ws_idle *find_in(const struct ws_model *m, const struct ws_s
 	static const char key[2];
 	const struct ws_idle *out = ws_kept_result(sel, &key[windows != NULL]);
 	struct finder f = {.m = m, .sel = sel, .w = windows};
-	struct ws_idle *idle;
 
 	if (out)
 		return out;
@@ -605,7 +597,7 @@ static const struct ws_idle *find_in(const struct ws_model *m, const struct ws_s
 	double *share = find_measured_share(&f, &sel->kept->arena, range);
 
 	f.measured_share = share;
-	WS_NEW(&sel->kept->arena, idle, 1);
+	struct ws_idle *idle = ws_arena_array(&sel->kept->arena, 1, sizeof(*idle));
 	find_into(&f, &sel->kept->arena, idle);
 	idle->measured_share = share;
 	memcpy(idle->recording_range, range, sizeof(range));

@@ -5,11 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/device_time.h"
-#include "report/base/spans.h"
-#include "report/joined/rows.h"
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time without computation; all

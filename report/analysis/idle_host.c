@@ -1,12 +1,7 @@
 #include "report/analysis/idle.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
-#include "report/model/model.h"
 
 bool ws_call_waits(struct ws_bytes name)
 {
@@ -95,11 +90,9 @@ static size_t quarter_of(const struct setup_finder *f, uint32_t row)
 static void find_first_launches(struct setup_finder *f, const struct ws_model *m,
                                 struct ws_arena *arena)
 {
-	struct launched *of_name;
-
 	if (!f->ncalls && !f->npauses)
 		return;
-	WS_NEW(arena, of_name, m->ntexts);
+	struct launched *of_name = ws_arena_array(arena, m->ntexts, sizeof(*of_name));
 	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE) {
 			struct launched *l = &of_name[m->configs[k->kind->config].name];
@@ -172,7 +165,6 @@ static void end_search(struct search *s, struct setup_finder *f)
 static void find_searches(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	static const char *const classes[] = {"conv", "conv_aux", "gemm", "gemm_aux", "layout"};
-	struct search *of_thread;
 	uint32_t *kernel_of; /* call -> row of its last kernel plus 1; 0: none */
 	bool *is_wait, any = false;
 
@@ -181,7 +173,7 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 		any |= is_wait[i] = ws_name_has(m->texts[i], "EventSynchronize");
 	if (!any)
 		return;
-	WS_NEW(arena, of_thread, m->nthreads);
+	struct search *of_thread = ws_arena_array(arena, m->nthreads, sizeof(*of_thread));
 	WS_NEW(arena, kernel_of, f->rows->ncalls);
 	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE)
@@ -268,10 +260,9 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 
 	/* Recurring long calls belong to the program's loop, unless the program launches new
 	 * kernels in each of the last three quarters and so has no loop yet. */
-	struct recurrence *of_name;
 	bool has_loop = false;
 
-	WS_NEW(arena, of_name, m->ntexts);
+	struct recurrence *of_name = ws_arena_array(arena, m->ntexts, sizeof(*of_name));
 	for (size_t i = 1; i < QUARTERS; i++)
 		has_loop |= !f.is_new_in[i];
 	for (size_t i = 0; i < f.ncalls; i++) {

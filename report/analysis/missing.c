@@ -1,10 +1,7 @@
 /* Everything that can be missing from a trace, in one list. */
 #include "report/analysis/device_time.h"
 
-#include <string.h>
-
 #include "formats/schema/loss.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
 
 struct emitter {
@@ -41,10 +38,9 @@ void ws_missing_each(const struct ws_model *m,
 	const struct ws_bytes import_ = {"import_*", 8};
 	bool has_recorders = false; /* an import counts only its own losses */
 	struct ws_arena temp = {0};
-	uint64_t *count;
 	uint8_t *state; /* 1 = seen, 2 = emitted */
 
-	WS_NEW(&temp, count, e.m->ntexts);
+	uint64_t *count = ws_arena_array(&temp, e.m->ntexts, sizeof(*count));
 	WS_NEW(&temp, state, e.m->ntexts);
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e.m, ws_value(t, WS_COL_loss_cause, i));

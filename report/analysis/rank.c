@@ -1,6 +1,5 @@
 #include "report/analysis/digest.h"
 
-#include "report/base/names.h"
 #include "report/model/load.h"
 
 #define MAX_RANK 999999999

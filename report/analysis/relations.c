@@ -1,20 +1,10 @@
 #include "report/analysis/digest.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "report/analysis/costs.h"
 #include "report/analysis/counters.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"
-#include "report/kernel_info/classify.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/names/names.h"
 
 /*
@@ -455,7 +445,6 @@ static size_t count_launches(void *ctx)
 	const struct ws_selection *sel = r->tab->sel;
 	const struct ws_model *m = r->tab->m;
 	struct ws_strtab keys = {0};
-	uint32_t *last;
 
 	if (m->soundness.clock_is_off) /* latencies are unknown */
 		return 0;
@@ -463,7 +452,7 @@ static size_t count_launches(void *ctx)
 		return r->nlaunches;
 	/* only kernels that began after their call had returned were queued */
 	r->has_launches = true;
-	WS_NEW(&r->arena, last, m->nconfigs);
+	uint32_t *last = ws_arena_array(&r->arena, m->nconfigs, sizeof(*last));
 	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
 

@@ -1,10 +1,5 @@
 #include "report/analysis/slow_step.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "report/analysis/device_time.h"
 #include "report/analysis/energy.h"
-#include "report/query/query.h"
 
 /* X(NAME, "what a part is") */
 #define WS_SLOW_KIND_LIST(X)    \

@@ -1,12 +1,5 @@
 #include "report/analysis/steps.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/sort.h"
-#include "formats/base/memory.h"
 #include "report/analysis/device_time.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"

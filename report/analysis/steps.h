@@ -3,12 +3,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/filter.h"
-#include "report/base/spans.h"
 #include "report/base/stat.h"
-#include "report/joined/rows.h"
 
 /* GPU time of the kernels launched in a step. */
 struct ws_step_gpu {

@@ -1,10 +1,5 @@
 #include "report/analysis/device_time.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
 

@@ -1,7 +1,5 @@
 #include "report/base/elementary.h"
 
-#include <math.h>
-
 /* A number of twice the digits: hi + lo, where lo is below half the last digit of hi.
  * Source: Dekker, A floating-point technique for extending the available precision (1971). */
 struct twice {

@@ -6,8 +6,6 @@
 #include <regex.h>
 #endif
 
-#include "formats/base/memory.h"
-
 /* More memory than compiling needs. */
 #define COMPILE_BYTES ((size_t)4 << 20)
 /* More memory than matching a name needs. */

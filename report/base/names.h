@@ -1,12 +1,8 @@
 /* Names as bytes: comparison, patterns. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/schema/schema.h"
 

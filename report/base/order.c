@@ -1,6 +1,5 @@
 #include "report/base/names.h"
 #include "report/base/order.h"
-#include "formats/base/sort.h"
 #include "report/base/spans.h"
 
 struct item {

@@ -4,11 +4,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/memory.h"
 #include "formats/schema/schema.h"

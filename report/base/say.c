@@ -1,9 +1,3 @@
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "formats/base/system/files.h"
 #include "report/base/elementary.h"
 #include "report/base/names.h"

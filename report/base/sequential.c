@@ -1,9 +1,5 @@
 #include "report/base/sequential.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/base/stat.h"

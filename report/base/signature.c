@@ -1,7 +1,5 @@
 #include "report/base/names.h"
 
-#include <string.h>
-
 /* Names of anonymous namespaces by demanglers, in which brackets are part of the name. */
 static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))

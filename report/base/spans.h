@@ -1,10 +1,6 @@
 /* Sets of time intervals: their union, and the time of the union inside another interval. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "report/base/spill.h"
 
 struct ws_span {

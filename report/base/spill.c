@@ -1,11 +1,7 @@
 #include "report/base/spill.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 
-#include "formats/base/sort.h"
-#include "formats/base/system/files.h"
 #include "formats/base/memory.h"
 
 #define STEP_BYTES ((size_t)64 << 20) /* of the file */

@@ -1,9 +1,3 @@
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/sort.h"
-#include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/base/grade.h"
 #include "report/base/names.h"

@@ -1,9 +1,3 @@
-#include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "formats/base/system/system.h"
 #include "report/base/ui.h"
 

@@ -5,11 +5,8 @@
 #pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "formats/base/memory.h"
-#include "formats/base/status.h"
 
 /* Numbers in sentences: three significant digits and a unit, "383 ms", "2.4 %", "8.9 TFLOP", "446";
  * never an exponent. Texts are in the arena. */

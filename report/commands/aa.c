@@ -1,7 +1,4 @@
-#include <limits.h>
-
 #include "report/commands/command.h"
-#include "report/diff/diff.h"
 #include "report/tables/tables.h"
 
 struct aa_opts {

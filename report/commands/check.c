@@ -1,9 +1,5 @@
-#include <inttypes.h>
-
-#include "formats/import/import.h"
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
-#include "report/table/table.h"
 
 static void print_finding(void *ctx, const struct ws_check_finding *finding)
 {

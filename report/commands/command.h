@@ -4,17 +4,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "formats/base/options.h"
-#include "formats/base/status.h"
 #include "formats/import/import.h"
-#include "formats/trace/reader.h"
 #include "report/base/ui.h"
 #include "report/diff/diff.h"
-#include "report/joined/rows.h"
-#include "report/table/table.h"
 
 #include "report/commands/commands.def"
 

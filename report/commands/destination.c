@@ -1,10 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/options.h"
 #include "formats/base/outfile.h"
-#include "report/base/ui.h"
 #include "report/commands/command.h"
 #include "report/page/page.h"
 
@@ -90,11 +84,9 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	if (d->rows && (d->format == WS_FORMAT_CSV || d->format == WS_FORMAT_JSON ||
 	                d->format == WS_FORMAT_MD)) {
 		size_t rows = (size_t)d->rows;
-		struct ws_report *shorter;
-		struct ws_table *cut;
 
-		WS_NEW(&arena, shorter, 1);
-		WS_NEW(&arena, cut, report->ntables);
+		struct ws_report *shorter = ws_arena_array(&arena, 1, sizeof(*shorter));
+		struct ws_table *cut = ws_arena_array(&arena, report->ntables, sizeof(*cut));
 		*shorter = *report;
 		WS_NEW(&arena, shorter->tables, report->ntables);
 		for (size_t i = 0; i < report->ntables; i++) {

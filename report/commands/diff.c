@@ -1,8 +1,3 @@
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/commands/command.h"
 #include "report/tables/tables.h"
 

@@ -1,9 +1,4 @@
-#include <inttypes.h>
-#include <limits.h>
-
-#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/export/exporter.h"
 #include "report/export/parquet/parquet.h"
 
 static const struct ws_exporter *const exporters[] = {

@@ -1,15 +1,5 @@
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
-#include "formats/base/system/system.h"
-#include "report/base/names.h"
 #include "report/commands/command.h"
-#include "report/diff/diff.h"
 #include "report/tables/tables.h"
 #include "report/writers/comment.h"
 

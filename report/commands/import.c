@@ -1,8 +1,4 @@
-#include <inttypes.h>
-
-#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/table/table.h"
 
 static void print_count(uint64_t count, const char *what)
 {

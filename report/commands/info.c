@@ -1,9 +1,4 @@
-#include <inttypes.h>
-
-#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/records/records.h"
-#include "report/table/table.h"
 
 #define LABEL_WIDTH 22
 

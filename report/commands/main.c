@@ -1,12 +1,5 @@
-#include <errno.h>
-
-#include "formats/base/system/system.h"
-#include "formats/base/memory.h"
-#include "formats/trace/reader.h"
 #include "report/base/names.h"
-#include "report/base/ui.h"
 #include "report/commands/command.h"
-#include "report/query/query.h"
 #include "report/tables/tables.h"
 
 enum ws_status ws_cmd_version(int argc, char **argv, struct ws_err *err)

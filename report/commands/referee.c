@@ -1,11 +1,4 @@
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/system/system.h"
 #include "report/commands/command.h"
-#include "report/diff/diff.h"
 #include "report/tables/tables.h"
 
 struct referee_opts {

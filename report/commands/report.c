@@ -1,16 +1,4 @@
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/system/system.h"
-#include "formats/base/memory.h"
-#include "report/analysis/filter.h"
-#include "report/analysis/digest.h"
 #include "report/commands/command.h"
-#include "report/kernel_info/classify.h"
-#include "report/kernel_info/occupancy.h"
 #include "report/page/page.h"
 #include "report/ranks/ranks.h"
 #include "report/replay/replay.h"

@@ -1,9 +1,3 @@
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/system/files.h"
-#include "formats/base/memory.h"
 #include "report/commands/command.h"
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"

@@ -1,17 +1,6 @@
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/system/system.h"
-#include "formats/import/import.h"
-#include "formats/trace/reader.h"
-#include "report/base/ui.h"
 #include "report/commands/command.h"
-#include "report/joined/rows.h"
 
 #define TRACE_ENDING ".wtrace"
 
@@ -85,7 +74,6 @@ static bool is_replaced_by(const char *name, const char *folder, const char *oth
 	const bool is_json = ends_with(name, XLA_JSON_ENDING),
 	           is_perfetto = !strcmp(name, XLA_PERFETTO);
 	const size_t stem = strlen(other) - strlen(XPLANE_ENDING);
-	char *path;
 
 	if (ends_with(other, TRACE_ENDING))
 		return is_same_run(name, other, strlen(other) - strlen(TRACE_ENDING));
@@ -95,7 +83,7 @@ static bool is_replaced_by(const char *name, const char *folder, const char *oth
 	    !(is_perfetto ||
 	      (is_json && !strncmp(name, other, stem) && !strcmp(name + stem, XLA_JSON_ENDING))))
 		return false;
-	path = ws_xformat("%s/%s", folder, other); /* some builds cannot read it */
+	char *path = ws_xformat("%s/%s", folder, other); /* some builds cannot read it */
 	bool is_better = is_foreign(path);
 	free(path);
 	return is_better;

@@ -1,9 +1,3 @@
-#include "report/diff/diff.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/diff/private.h"
 #include "report/page/page.h"
 
@@ -144,14 +138,13 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 {
 	struct aa_context *aa = ctx;
 	struct ws_table *table = *t;
-	uint8_t *in;
 
 	(void)err;
 	(void)which; /* there is only one table */
 
 	const size_t n = aa->side->nsamples, runs = aa->side->nrecordings;
 
-	WS_NEW(&aa->arena, in, runs);
+	uint8_t *in = ws_arena_array(&aa->arena, runs, sizeof(*in));
 	for (int q = 0; q < QUANTITIES; q++)
 		WS_NEW(&aa->arena, aa->values[q], n);
 	for (int s = 0; s < 2; s++) {

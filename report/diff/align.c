@@ -1,11 +1,5 @@
 #include "report/diff/match.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "report/base/order.h"
-
 struct aligner {
 	const uint32_t *a, *b;
 	/* by diagonal x - y, relative to the start: farthest point of the search */

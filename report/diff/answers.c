@@ -1,10 +1,6 @@
 /* The first screen of a comparison, made from its tables so that numbers agree. */
 #include "report/page/page.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/diff/private.h"
 
 struct answering {

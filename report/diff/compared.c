@@ -3,12 +3,8 @@
  * grades. The queries of diff-phases, diff-ranges, diff-ops, diff-classes, diff-kernels and
  * diff-only are in tables.def.
  */
-#include <math.h>
-#include <stdio.h>
 
-#include "report/base/names.h"
 #include "report/diff/private.h"
-#include "report/query/query.h"
 
 /* --- columns of both sides ------------------------------------------------------------------ */
 

@@ -1,9 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/analysis/calibration.h"
 #include "report/diff/private.h"
 #include "report/page/private.h"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "report/base/grade.h"
 #include "report/joined/rows.h"

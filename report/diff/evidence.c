@@ -1,17 +1,9 @@
 /*
  * What a referee asks of a recording besides its work and its times: docs/dev/referee.md.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/model/load.h"
 #include "report/analysis/calibration.h"
-#include "report/analysis/costs.h"
-#include "report/base/names.h"
-#include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/diff/recording.h"
 

@@ -2,11 +2,7 @@
  * Rows of diff-verdict about gains, losses, use of Tensor Cores, and the part of the change that
  * kernel times alone explain.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,

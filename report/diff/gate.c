@@ -1,12 +1,6 @@
-#include "report/diff/diff.h"
-
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/elementary.h"
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 const char *ws_gate_name(enum ws_gate_outcome outcome)

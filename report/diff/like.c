@@ -1,13 +1,7 @@
 /*
  * Checks whether both sides did the same work: docs/reference/compare.md.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 /* Maximum share of a side's GPU time without a counterpart of equal size; above it the work is

@@ -1,12 +1,5 @@
 #include "report/diff/match.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-
 /* Ranges with more operations are containers, whose content cannot be matched as a group. */
 #define SMALL_RANGE 16u
 /* Maximum number of items considered as one that was fused or split. */
@@ -212,10 +205,9 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 		temp[i] = item_of(m, side, i)->place;
 	/* few calls and many places: sort instead of visiting each place */
 	if (list->n < nplaces) {
-		uint32_t *order;
 		size_t n = 0;
 
-		WS_NEW(&m->temp, order, list->n);
+		uint32_t *order = ws_arena_array(&m->temp, list->n, sizeof(*order));
 		for (uint32_t i = 0; i < list->n; i++)
 			if (temp[i] != WS_NONE)
 				order[n++] = i;
@@ -356,9 +348,8 @@ static void find(struct matcher *m, bool of_two_sides)
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
 
 	for (int s = 0; s < 2; s++) {
-		uint32_t *left;
+		uint32_t *left = ws_arena_array(&m->temp, m->side[s].n, sizeof(*left));
 
-		WS_NEW(&m->temp, left, m->side[s].n);
 		p[s] = (struct positions){left, 0};
 		for (uint32_t i = 0; i < m->side[s].n; i++)
 			if (m->out->group[s][i] == WS_NONE)

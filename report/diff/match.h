@@ -10,11 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "report/base/order.h"
-#include "report/base/names.h"
 #include "report/diff/recording.h"
 
 /*

@@ -1,7 +1,5 @@
 /* Names shared by recordings: texts, places and items as numbers. */
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "report/diff/recording.h"
 
 void ws_names_release(struct ws_names *names)

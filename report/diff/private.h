@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "report/base/grade.h"
-#include "report/base/ui.h"
 #include "report/diff/diff.h"
 #include "report/diff/match.h"
 #include "report/tables/tables.h"

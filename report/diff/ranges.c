@@ -1,11 +1,7 @@
 /*
  * diff-phases and diff-ranges: changes by part of the step.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/names/names.h"
 #include "report/diff/private.h"
 
@@ -238,9 +234,8 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	}
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r.d->side[s];
-		uint32_t *most;
 
-		WS_NEW(&r.rows->arena, most, r.d->names.nplaces);
+		uint32_t *most = ws_arena_array(&r.rows->arena, r.d->names.nplaces, sizeof(*most));
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
 				const struct ws_range_at *at =

@@ -1,15 +1,7 @@
 /*
  * The work in the samples of a recording: calls of operations in launch order, classes, copies.
  */
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/recording.h"
 

@@ -1,11 +1,3 @@
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/analysis/calibration.h"

@@ -5,12 +5,8 @@
  */
 #pragma once
 
-#include "report/analysis/device_time.h"
-#include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/base/spill.h"
 #include "report/base/names.h"
-#include "report/model/model.h"
 #include "report/replay/replay.h"
 #include "report/table/table.h"
 

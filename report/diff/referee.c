@@ -1,14 +1,7 @@
 /*
  * The referee's verdict and its evidence: docs/dev/referee.md.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/base/sequential.h"
 #include "report/diff/private.h"
 

@@ -1,12 +1,5 @@
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/elementary.h"
 #include "report/base/sequential.h"
-#include "report/base/stat.h"
 #include "report/diff/private.h"
 
 void ws_diff_rows_release(struct ws_diff_rows *r)

@@ -1,13 +1,6 @@
 #include "report/diff/private.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/sort.h"
-#include "formats/base/memory.h"
-#include "report/base/names.h"
-#include "report/base/order.h"
 
 void ws_side_release(struct ws_side *s)
 {

@@ -2,17 +2,10 @@
  * Notes and totals of a comparison's tables (compared.c makes their rows), and the tables
  * diff-memory and diff-config.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/elementary.h"
-#include "report/model/model.h"
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/analysis/calibration.h"
 #include "report/diff/private.h"
-#include "report/query/query.h"
 
 /* --- notes ---------------------------------------------------------------------------------- */
 

@@ -1,12 +1,7 @@
 /*
  * diff-verdict: the answer, and its evidence.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 /* --- a comparison in words ------------------------------------------------------------------ */

@@ -3,15 +3,7 @@
  * changes of the parts that lead from A's step to B's. Both add up exactly:
  * docs/reference/compare.md.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/sort.h"
-#include "formats/base/memory.h"
-#include "report/base/names.h"
-#include "report/base/order.h"
 #include "report/diff/private.h"
 
 struct ws_bytes ws_diff_class_name(struct ws_bytes name)

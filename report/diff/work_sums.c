@@ -2,10 +2,7 @@
  * Sums of the work of both sides over calls that are matched in the same way. There are far fewer
  * such kinds than calls, so tables are made from the sums.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/diff/private.h"
 
 /* What a side's time is longer than it would be for the work of the other. */
@@ -149,11 +146,10 @@ void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
                          struct ws_diff_rows *out)
 {
 	struct ws_arena temp = {0};
-	uint32_t *row_of;
 
 	out->of_work = out->of_calls = true;
 	out->noise = WS_DIFF_NOISE_GPU;
-	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
+	uint32_t *row_of = ws_arena_array(&temp, d->match.kinds.n + 1, sizeof(*row_of));
 
 	/* Each kind's row, by the key of its work. */
 	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {

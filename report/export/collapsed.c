@@ -2,13 +2,8 @@
  * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name
  * becomes a colon, and line breaks become blanks.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
-#include "formats/base/sort.h"
 #include "report/export/exporter.h"
 #include "report/joined/rows.h"
 

@@ -4,11 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "formats/base/bytes.h"
-#include "formats/base/status.h"
 #include "formats/base/memory.h"
 #include "formats/trace/reader.h"
 

@@ -1,9 +1,6 @@
-#include <errno.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/memory.h"
 #include "report/export/exporter.h"
 
 #define TELL_ROWS 65536u /* reporting every row would be slower than the row */

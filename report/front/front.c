@@ -1,7 +1,5 @@
 #include "report/front/front.h"
 
-#include <string.h>
-
 #include "report/base/stat.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \

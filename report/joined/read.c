@@ -1,20 +1,11 @@
 /*
  * Joins kernels and copies to their calls, and by those to ranges, operations and steps.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/stat.h"
-#include "report/base/names.h"
-#include "report/base/order.h"
 
 #include "report/joined/rows.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
-#include "report/pass/pass.h"
 
 /* Set rows, all else zero. */
 struct ws_kernel_join {
@@ -720,12 +711,9 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	ws_arena_free(&temp);
 	/* … and each captured node of a graph */
 	if (m->ngraph_nodes) {
-		uint32_t *order;
-		int64_t *time_ns;
-
 		find_ranges_begin(&finder, rows, m, &temp);
-		WS_NEW(&temp, order, m->ngraph_nodes);
-		WS_NEW(&temp, time_ns, m->ngraph_nodes);
+		uint32_t *order = ws_arena_array(&temp, m->ngraph_nodes, sizeof(*order));
+		int64_t *time_ns = ws_arena_array(&temp, m->ngraph_nodes, sizeof(*time_ns));
 		for (size_t i = 0; i < m->ngraph_nodes; i++)
 			time_ns[i] = m->graph_nodes[i].time_ns;
 		ws_order_identity(order, m->ngraph_nodes);
@@ -826,9 +814,8 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 	/* All kernels are rows: the steps in which recording ended are no measured ones. */
 	struct ws_model *m = j->m;
-	uint8_t *was_measured;
 
-	WS_NEW(&j->temp, was_measured, m->nsteps);
+	uint8_t *was_measured = ws_arena_array(&j->temp, m->nsteps, sizeof(*was_measured));
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		was_measured[s] = ws_step_is_measured(m, s);
 	ws_judge_end(&j->judge);

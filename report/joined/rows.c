@@ -1,7 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/joined/rows.h"
 #include "report/model/load.h"
 

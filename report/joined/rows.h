@@ -4,11 +4,6 @@
  */
 #pragma once
 
-#include "formats/trace/reader.h"
-#include "report/base/order.h"
-#include "report/base/spans.h"
-#include "report/base/spill.h"
-#include "report/model/model.h"
 #include "report/pass/pass.h"
 
 /* Kernels by device, then start; ranges by number. Starts as all zeros. */

@@ -1,11 +1,6 @@
 #include "report/joined/rows.h"
 
-#include <stdlib.h>
-
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 
 /* Dependent kernels of one stream may overlap: the next one begins while the last blocks of this
  * one end. In real profiles overlaps were at most 13 us. */

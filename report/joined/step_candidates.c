@@ -1,11 +1,6 @@
 #include "report/joined/rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/model/model.h"
 
 /* Maximum depth of steps: main / epoch / iteration. */
 #define DEPTH_MAX 3
@@ -151,10 +146,9 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 
 	/* For the first device: the distance of a rare name in the middle of the trace is the
 	 * period. The rarest name may occur only at the start, so several are tried. */
-	uint32_t *count;
 	size_t n = 0;
 
-	WS_NEW(arena, count, m->ntexts);
+	uint32_t *count = ws_arena_array(arena, m->ntexts, sizeof(*count));
 	for (; n < rows->nkernels && config_of(&f, n)->device == config_of(&f, 0)->device; n++)
 		count[config_of(&f, n)->name]++;
 	for (int tried = 0; tried < NAMES_TRIED && !out->period; tried++) {

@@ -1,10 +1,6 @@
 /* Classifies a kernel by its name: demangles it, normalises it, and applies the rules of
  * class_rules.txt. */
 #include "report/kernel_info/classify.h"
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
 #include "formats/base/system/libc.h"
 #include "report/base/names.h"
 

@@ -5,11 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "formats/base/bytes.h"
-#include "formats/base/status.h"
 
 /* Lines and words of a small text file in memory. These functions do not allocate. */
 

@@ -1,10 +1,4 @@
 /* Peak rates of devices, and occupancy. */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/kernel_info/occupancy.h"
 #include "report/kernel_info/classify.h"
@@ -127,12 +121,10 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks **out,
                             struct ws_err *err)
 {
-	struct ws_peaks *p;
-
 	*out = NULL;
 	WS_FAIL_IF(user_rows && len > WS_PEAKS_MAX_BYTES, err, USAGE,
 	           "device peaks: %zu bytes, more than %u", len, WS_PEAKS_MAX_BYTES);
-	p = ws_xarray(1, sizeof(*p));
+	struct ws_peaks *p = ws_xarray(1, sizeof(*p));
 	enum ws_status status = user_rows ? add_rows(p, user_rows, len, 1, err) : WS_OK;
 	WS_THEN(status, add_rows(p, builtin_rows, sizeof(builtin_rows), 0, err));
 	if (status != WS_OK) {

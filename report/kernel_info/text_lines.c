@@ -1,7 +1,5 @@
 #include "report/kernel_info/classify.h"
 
-#include <string.h>
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';

@@ -1,9 +1,5 @@
 #include "report/model/load.h"
 
-#include <string.h>
-
-#include "report/base/names.h"
-
 struct scan {
 	const char *p, *end;
 };

@@ -1,8 +1,5 @@
 /* Counters of a program: what it said of them, and their samples. */
-#include <math.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/model/load.h"
 
 struct counters {
@@ -99,10 +96,9 @@ enum ws_status ws_load_counters(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct counters c = {.l = l};
-	enum ws_status status;
 
 	WS_NEW(&m->arena, m->counter_samples, ws_trace_reader_count(l->r, WS_KIND_COUNTER));
-	status = ws_load_each(l, WS_KIND_COUNTER_SERIES, on_series, &c, err);
+	enum ws_status status = ws_load_each(l, WS_KIND_COUNTER_SERIES, on_series, &c, err);
 	WS_THEN(status, ws_load_each(l, WS_KIND_COUNTER, on_sample, &c, err));
 	ws_strtab_free(&c.unnamed);
 	ws_idmap_free(&c.place_of);

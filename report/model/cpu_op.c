@@ -2,10 +2,7 @@
  * Framework operations: a tree by containment on each thread, and links from backward to forward
  * operations.
  */
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "formats/op_cost/op_cost.h"
 #include "report/model/load.h"
 
@@ -173,11 +170,9 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	/* All operations, and copies of those of steps that others repeat, by thread, then begin,
 	 * the longer one first: parents before their children. */
 	struct ws_op_copy *all;
-	uint32_t *order;
-	int64_t *key;
 
-	WS_NEW(temp, order, t->rows);
-	WS_NEW(temp, key, t->rows);
+	uint32_t *order = ws_arena_array(temp, t->rows, sizeof(*order));
+	int64_t *key = ws_arena_array(temp, t->rows, sizeof(*key));
 	for (uint64_t j = 0; j < t->rows; j++)
 		/* descending; a negation could overflow */
 		key[j] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, j);
@@ -527,16 +522,14 @@ static enum ws_status find_imported_sources(struct ws_loader *l, const struct ws
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	struct ws_arena temp = {0};
-	struct ws_module_call *functions;
 	uint32_t *thread, *source;
-	int64_t *start_ns;
 	enum ws_status status = WS_OK;
 	size_t n = 0;
 
-	WS_NEW(&temp, functions, t->rows);
+	struct ws_module_call *functions = ws_arena_array(&temp, t->rows, sizeof(*functions));
 	WS_NEW(&temp, thread, nmodules);
 	WS_NEW(&temp, source, nmodules);
-	WS_NEW(&temp, start_ns, nmodules);
+	int64_t *start_ns = ws_arena_array(&temp, nmodules, sizeof(*start_ns));
 	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
 		const uint32_t line = source_of_function(
 		        l->m, ws_model_text(l->m, ws_value(t, WS_COL_python_call_name, i)));
@@ -588,7 +581,6 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 {
 	struct ws_module_call *calls, *all;
 	struct ws_op_copy *copies;
-	uint32_t *order;
 	int64_t *start_ns;
 	size_t ncalls = 0, with_copies;
 	struct ws_arena temp = {0};
@@ -619,7 +611,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	           "the trace has more calls of modules than a report handles");
 	WS_FORWARD(status);
 	/* Calls of modules in the root's, of steps that recorded only that. */
-	WS_NEW(&temp, order, ncalls);
+	uint32_t *order = ws_arena_array(&temp, ncalls, sizeof(*order));
 	WS_NEW(&temp, start_ns, ncalls);
 	for (size_t i = 0; i < ncalls; i++)
 		start_ns[i] = calls[i].start_ns;

@@ -1,9 +1,4 @@
-#include <stdlib.h>
-
-#include "report/base/names.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
-#include "formats/base/sort.h"
 #include "report/model/payloads.def"
 #include "report/names/names.h"
 
@@ -835,12 +830,11 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_column_data t;
-	uint32_t *order;
 	int64_t *time, total = 0;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_MEMORY, &t, err));
-	WS_NEW(&l->temp, order, t.rows);
+	uint32_t *order = ws_arena_array(&l->temp, t.rows, sizeof(*order));
 	WS_NEW(&l->temp, time, t.rows);
 	WS_NEW(&m->arena, m->memory, t.rows);
 	ws_order_identity(order, t.rows);

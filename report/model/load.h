@@ -1,15 +1,8 @@
 /* What the two parts of loading a model share: ids of the trace to numbers. */
 #pragma once
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "formats/base/bytes.h"
-#include "formats/trace/reader.h"
-#include "report/kernel_info/classify.h"
 #include "report/base/names.h"
 #include "report/model/model.h"
-#include "report/records/records.h"
 
 /* One cell of a loaded kind; a column that the file lacks reads as 0. */
 

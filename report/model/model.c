@@ -1,10 +1,5 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 
 void ws_model_free(struct ws_model *m)
 {

@@ -4,15 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/bytes.h"
-#include "formats/base/status.h"
-#include "formats/schema/schema.h"
-#include "formats/trace/reader.h"
 #include "report/base/spans.h"
 #include "report/base/order.h"
 #include "report/kernel_info/classify.h"

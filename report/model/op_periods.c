@@ -2,10 +2,7 @@
  * Steps that repeat others were recorded without their operations: those get the ones of a step
  * that is the same in all that was recorded of both. docs/dev/pytorch.md, 7.
  */
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/model/load.h"
 
 /* --- periods --- */

@@ -1,13 +1,8 @@
 #include "report/model/payload.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "formats/schema/nvtx_number.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/payloads.def"
-#include "report/records/records.h"
 
 /* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
 #define FIELD_OUTSIDE    (1u << 1 | 1u << 2 | 1u << 3)

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include "formats/trace/reader.h"
-#include "report/base/order.h"
 #include "report/model/model.h"
 
 /* Of one payload. Later values are left out, and a value says so. */

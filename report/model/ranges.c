@@ -1,7 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/model/model.h"
 

@@ -2,10 +2,6 @@
  * distinguishing forms. */
 #include "report/names/names.h"
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/table/table.h"
@@ -152,11 +148,10 @@ void ws_names_elide(struct ws_arena *arena, struct ws_bytes *names, size_t n, si
                     size_t head)
 {
 	struct cutter c = {.arena = arena, .width = width, .head = head};
-	uint32_t *number;
 	bool alike = true;
 
 	WS_NEW(arena, c.cuts, n);
-	WS_NEW(arena, number, n);
+	uint32_t *number = ws_arena_array(arena, n, sizeof(*number));
 	/* Fills c->cuts; number[i]: index of names[i] in it, from 1. */
 	struct ws_strtab known = {0};
 
@@ -732,12 +727,10 @@ static void one_round(struct namer *s, bool hashes)
 		if (!hashes) {
 			const size_t n = end - first;
 			struct ws_arena temp = {0};
-			struct ws_bytes *names;
-			struct ws_buf *parts;
 
 			/* make these n labels, which are equal, different */
-			WS_NEW(&temp, names, n);
-			WS_NEW(&temp, parts, n);
+			struct ws_bytes *names = ws_arena_array(&temp, n, sizeof(*names));
+			struct ws_buf *parts = ws_arena_array(&temp, n, sizeof(*parts));
 			for (size_t i = 0; i < n; i++)
 				names[i] = s->names[s->order[first + i].row];
 			differing_arguments(&temp, names, n, parts);
@@ -802,7 +795,6 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
 	struct namer s = {.names = names, .n = n, .text = text};
 	struct ws_arena temp = {0};
 	struct ws_bytes *whole, *shown;
-	unsigned *kept;
 	bool is_done = false;
 
 	WS_NEW(&temp, s.label, n);
@@ -817,7 +809,7 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
 	 * different. */
 	WS_NEW(&temp, whole, s.n);
 	WS_NEW(&temp, shown, s.n);
-	WS_NEW(&temp, kept, s.n);
+	unsigned *kept = ws_arena_array(&temp, s.n, sizeof(*kept));
 	for (uint32_t i = 0; i < s.n; i++)
 		whole[i] = label_of(&s, i);
 	while (!is_done) {

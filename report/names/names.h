@@ -12,7 +12,6 @@
 #pragma once
 
 #include "formats/base/memory.h"
-#include "formats/base/bytes.h"
 #include "formats/schema/schema.h"
 
 /*

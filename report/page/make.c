@@ -2,20 +2,10 @@
  * kernels. */
 #include "report/base/elementary.h"
 #include "report/page/private.h"
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include "report/analysis/costs.h"
-#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/order.h"
-#include "report/base/stat.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
-#include "report/page/page.h"
 
 /* Maximum number of boxes of a timeline. If there are more, short ones are merged. */
 #define WS_PAGE_BOXES 150000
@@ -115,11 +105,10 @@ static void add_steps(struct ws_page_making *p)
 	const struct ws_windows *w = ws_windows_in_scope(p->m, p->whole->sel);
 	struct ws_page *page = p->page;
 	struct ws_stat stat;
-	int64_t *ns;
 
 	if (!page->has_steps || w->n < 2)
 		return;
-	WS_NEW(p->tab->temp, ns, w->n);
+	int64_t *ns = ws_arena_array(p->tab->temp, w->n, sizeof(*ns));
 	WS_NEW(p->texts, page->step, w->n);
 	for (size_t i = 0; i < w->n; i++)
 		ns[i] = w->window[i].end_ns - w->window[i].start_ns;
@@ -182,10 +171,9 @@ static void add_bar(struct ws_page_making *p)
 		w.overlapping_ns[1] += take_overlapping(&w);
 	}
 	WS_NEW(p->texts, page->segment, p->m->ntexts + WS_USES + 1);
-	struct ws_row_key *order;
 	size_t n = 0;
 
-	WS_NEW(p->tab->temp, order, p->m->ntexts);
+	struct ws_row_key *order = ws_arena_array(p->tab->temp, p->m->ntexts, sizeof(*order));
 	for (uint32_t i = 0; i < p->m->ntexts; i++)
 		if (w.class_ns[i])
 			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(w.class_ns[i])},
@@ -684,12 +672,11 @@ static void add_operations(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
 	struct operations s = {.p = p};
-	struct ws_row_key *order;
 	size_t n = 0;
 
 	WS_NEW(p->tab->temp, s.by_name, m->ntexts);
 	WS_NEW(p->tab->temp, s.self_ns, m->cpu_ops.tree.n);
-	WS_NEW(p->tab->temp, order, m->ntexts);
+	struct ws_row_key *order = ws_arena_array(p->tab->temp, m->ntexts, sizeof(*order));
 	WS_NEW(p->texts, p->page->kernel, MOST_OPERATIONS);
 	/* Own time of operations, without the operations inside them. Parents come before
 	 * children. */
@@ -779,11 +766,10 @@ static void add_kernels(struct ws_page_making *p)
 	struct ws_page *page = p->page;
 	struct ws_ranking by_name;
 	uint32_t *class, *config_of; /* those of the cell with the largest time */
-	int64_t *most_ns;
 
 	WS_NEW(p->tab->temp, class, m->ntexts);
 	WS_NEW(p->tab->temp, config_of, m->ntexts);
-	WS_NEW(p->tab->temp, most_ns, m->ntexts);
+	int64_t *most_ns = ws_arena_array(p->tab->temp, m->ntexts, sizeof(*most_ns));
 	WS_NEW(p->texts, page->kernel, MOST_KERNELS);
 	ws_digest_rank(p->tab, ws_digest_name, &by_name);
 	const struct ws_digest *d = p->tab->digest;
@@ -1067,9 +1053,8 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 
 	/* the roofline */
 	const struct ws_cost_groups *groups = ws_cost_groups_find(p.m, p.sel);
-	struct ws_row_key *order;
 
-	WS_NEW(p.tab->temp, order, groups->n);
+	struct ws_row_key *order = ws_arena_array(p.tab->temp, groups->n, sizeof(*order));
 	WS_NEW(p.texts, p.page->point, groups->n);
 	WS_NEW(p.texts, p.page->roof, MOST_ROOFS);
 	size_t n = ws_cost_groups_order(p.m, groups, order);

@@ -1,26 +1,11 @@
 /* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
-#include "report/page/page.h"
 #include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/advice/advice.h"
 #include "report/analysis/calibration.h"
-#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
-#include "report/analysis/energy.h"
 #include "report/analysis/slow_step.h"
-#include "report/analysis/steps.h"
-#include "report/base/order.h"
-#include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"
-#include "report/replay/replay.h"
-#include "report/table/table.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -357,9 +342,8 @@ static void say_why_idle(struct ws_page_making *p)
 
 static int64_t median_step_ns(const struct ws_page_step *step, size_t n, struct ws_arena *arena)
 {
-	double *ns;
+	double *ns = ws_arena_array(arena, n, sizeof(*ns));
 
-	WS_NEW(arena, ns, n);
 	for (size_t i = 0; i < n; i++)
 		ns[i] = (double)step[i].ns;
 	return (int64_t)ws_stat_median(ns, n);
@@ -1235,7 +1219,6 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 
 void ws_page_add_findings(struct ws_page_making *p)
 {
-	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0, ncaveats = 0;
 
@@ -1246,7 +1229,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 	p->page->no_finding = NULL;
 	const struct ws_findings *all = ws_advice_find(p->whole);
 	p->page->only_outliers_have = all->alone;
-	WS_NEW(p->tab->temp, order, all->n);
+	const struct ws_finding **order = ws_arena_array(p->tab->temp, all->n, sizeof(*order));
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)
 		if (!ws_finding_is_small(all, &all->finding[i]))

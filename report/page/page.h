@@ -9,11 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 
 /*

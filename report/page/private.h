@@ -1,7 +1,6 @@
 /* The parts of a page, a file each. */
 #pragma once
 
-#include "report/analysis/filter.h"
 #include "report/analysis/idle.h"
 #include "report/base/ui.h"
 #include "report/page/page.h"

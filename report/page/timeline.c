@@ -1,12 +1,4 @@
 /* The timeline of a page: boxes on lanes, at levels of detail. */
-#include "report/page/page.h"
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/sort.h"
-#include "report/model/model.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
 #include "report/table/table.h"

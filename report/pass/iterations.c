@@ -3,12 +3,7 @@
  * calls of its root module. Also marks steps that contain other work: an evaluation or a prompt.
  * The same rules apply to recordings and imports: docs/dev/pytorch.md.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/base/spans.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and the operations in them --- */
@@ -182,11 +177,8 @@ static void find_calls(struct calls *c, struct ws_pass *p)
 	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
 	WS_NEW(&c->temp, c->call, c->ops->n + p->framework.nevents);
 	if (p->framework.nevents) {
-		struct root_call *open;
-		uint32_t *depth;
-
-		WS_NEW(&c->temp, open, c->m->nthreads);
-		WS_NEW(&c->temp, depth, c->m->nthreads);
+		struct root_call *open = ws_arena_array(&c->temp, c->m->nthreads, sizeof(*open));
+		uint32_t *depth = ws_arena_array(&c->temp, c->m->nthreads, sizeof(*depth));
 		for (size_t i = 0; i < p->framework.nevents; i++) {
 			const struct ws_module_event *e = &p->framework.events[i];
 
@@ -443,7 +435,6 @@ static int64_t begin_behind(const struct ws_model *m, uint32_t thread, int64_t m
 static void add_iterations(struct iterations *it, bool is_recording)
 {
 	size_t second = SIZE_MAX, first = SIZE_MAX;
-	int64_t begin_ns;
 
 	for (size_t i = it->n; i-- > 0;)
 		if (it->step[i].is_last) {
@@ -458,7 +449,7 @@ static void add_iterations(struct iterations *it, bool is_recording)
 	const size_t before = loads_before(it, it->step[first].mark->start_ns),
 	             of_second = loads_before(it, it->step[second].mark->start_ns) - before;
 
-	begin_ns = before && of_second
+	int64_t begin_ns = before && of_second
 	                   ? it->load[before > of_second ? before - of_second : 0]->start_ns
 	                   : it->begin_ns;
 

@@ -1,9 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/base/names.h"
 #include "report/model/payloads.def"
 #include "report/pass/private.h"
 
@@ -44,13 +38,12 @@ static struct ws_range_context *find_context(struct ws_live_ranges *l,
 	                       .domain = e->domain,
 	                       .source = e->source,
 	                       .first_ns = time_ns};
-	struct ws_range_context *context;
 
 	if (known)
 		return l->contexts[known - 1];
 	ws_strtab_add(&l->context_of, &key, sizeof(key));
 	WS_GROW(l->contexts, l->ncontexts + 1, l->contexts_capacity);
-	WS_NEW(l->arena, context, 1);
+	struct ws_range_context *context = ws_arena_array(l->arena, 1, sizeof(*context));
 	l->contexts[l->ncontexts++] = context;
 	*context = (struct ws_range_context){
 	        .parent = parent,

@@ -2,12 +2,7 @@
  * From the blocks of a trace to the rows of the join: which columns, in which
  * order.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "report/pass/pass.h"
 #include "report/pass/private.h"
 
 /* --- rows -------------------------------------------------------------------------------- */
@@ -235,11 +230,10 @@ static enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *er
 		struct ws_spill_key key = {.n = 0, .key = rank_of};
 		struct ws_arena temp = {0};
 		uint32_t *order, *rank;
-		int64_t *thread;
 
 		WS_NEW(&temp, order, to->nevents);
 		WS_NEW(&temp, rank, to->nevents);
-		WS_NEW(&temp, thread, to->nevents);
+		int64_t *thread = ws_arena_array(&temp, to->nevents, sizeof(*thread));
 		for (size_t i = 0; i < to->nevents; i++)
 			thread[i] = (int64_t)to->events[i].thread;
 		ws_order_identity(order, to->nevents);

@@ -4,12 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "formats/base/status.h"
-#include "formats/trace/reader.h"
-#include "report/base/spill.h"
 #include "report/model/model.h"
 
 /*

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "formats/trace/reader.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/pass.h"
 
 /* --- a framework's operations (join.c) -------------------------------------------------------- */

@@ -1,10 +1,5 @@
 /* Error messages for a block whose rows cannot be joined. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "report/pass/private.h"
 
@@ -151,8 +146,6 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 void ws_pass_rows_sort(struct ws_pass_rows *r)
 {
 	size_t n = r->n - r->first;
-	uint32_t *order;
-	int64_t *key;
 
 	if (!r->unsorted) /* the list may be empty */
 		return;
@@ -161,8 +154,8 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 		r->unsorted = 0;
 		return;
 	}
-	order = ws_xarray(n, sizeof(*order));
-	key = ws_xarray(n, sizeof(*key));
+	uint32_t *order = ws_xarray(n, sizeof(*order));
+	int64_t *key = ws_xarray(n, sizeof(*key));
 	uint8_t *sorted = ws_xmalloc(r->capacity * r->row_size);
 	ws_order_identity(order, n);
 	for (size_t i = 0; i < n; i++)

@@ -1,15 +1,8 @@
 #include "report/query/query.h"
 
-#include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/bytes.h"
 #include "report/base/order.h"
-#include "formats/base/sort.h"
-#include "report/base/stat.h"
 
 /* A relation of a database. */
 struct bound {
@@ -861,7 +854,6 @@ enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **
 enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,
                               struct ws_err *err)
 {
-	struct ws_query_run *run;
 	sqlite3_stmt *statement;
 
 	*rows = (struct ws_query_rows){0};
@@ -879,7 +871,7 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 	}
 	if (!q->running++)
 		q->nsamples = 0;
-	run = ws_xarray(1, sizeof(*run));
+	struct ws_query_run *run = ws_xarray(1, sizeof(*run));
 	rows->ncolumns = sqlite3_column_count(statement);
 	*run = (struct ws_query_run){q, statement, SQLITE_OK,
 	                             ws_xarray((size_t)rows->ncolumns, sizeof(*run->cells))};
@@ -949,10 +941,9 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
                              struct ws_err *err)
 {
 	struct ws_query_rows rows;
-	int *place;
 
 	WS_FORWARD(ws_query_start(q, sql, &rows, err));
-	place = ws_xarray((size_t)rows.ncolumns, sizeof(*place));
+	int *place = ws_xarray((size_t)rows.ncolumns, sizeof(*place));
 	for (int i = 0; i < rows.ncolumns; i++)
 		place[i] = ws_table_column_index(t->def, ws_query_column_name(&rows, i));
 	while (ws_query_next(&rows)) {

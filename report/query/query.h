@@ -52,11 +52,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "formats/base/status.h"
 #include "formats/schema/schema.h"
 #include "report/base/stat.h"
 #include "report/table/table.h"

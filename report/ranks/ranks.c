@@ -3,22 +3,8 @@
  * aligns clocks by them; finds which rank waited for which.
  */
 #include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/digest.h"
-#include "report/base/names.h"
-#include "report/base/ui.h"
-#include "report/base/stat.h"
 #include "report/page/page.h"
-#include "report/query/query.h"
 #include "report/ranks/ranks.h"
 #include "report/tables/tables.h"
 
@@ -374,10 +360,9 @@ static void find_host_calls(struct reader *c)
 	}
 	ws_sort(c->host, c->nhost, sizeof(*c->host), by_call_time);
 	for (int op = 0; op <= WS_OP_ASYMMETRIC; op++) {
-		struct host_call *called;
 		size_t ncalled = 0, nrun = 0, next = 0;
 
-		called = ws_xarray(m->ncollectives + 1, sizeof(*called));
+		struct host_call *called = ws_xarray(m->ncollectives + 1, sizeof(*called));
 		for (uint32_t i = 0; i < m->ncollectives; i++)
 			if (m->collectives[i].of_host &&
 			    op_of(m->texts[m->collectives[i].name]) == (enum ws_collective_op)op)
@@ -848,9 +833,8 @@ static void judge_meeting(struct aligner *a, size_t at)
 static void align_clocks(struct ws_ranks *r)
 {
 	struct aligner a = {.r = r};
-	size_t *filled;
 
-	WS_NEW(&r->arena, filled, r->n);
+	size_t *filled = ws_arena_array(&r->arena, r->n, sizeof(*filled));
 
 	/* the ends of matched calls per rank */
 	size_t at = 0;

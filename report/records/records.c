@@ -1,7 +1,5 @@
 /* Rows of a record kind in memory, found by id; names of devices, contexts and streams. */
 #include "report/records/records.h"
-#include <stdlib.h>
-#include "formats/base/bytes.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

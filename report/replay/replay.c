@@ -1,11 +1,5 @@
 #include "report/replay/replay.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 
@@ -350,9 +344,8 @@ static uint8_t *find_blocking(const struct ws_model *m, struct ws_arena *temp)
 	static const char *const of_stream[] = {"*StreamSynchronize*"};
 	static const char *const others[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree",
 	                                     "ws_cpu_launch"}; /* the host runs the kernel */
-	uint8_t *blocks;
 
-	WS_NEW(temp, blocks, m->ntexts);
+	uint8_t *blocks = ws_arena_array(temp, m->ntexts, sizeof(*blocks));
 	for (size_t i = 0; i < m->ntexts; i++) {
 		blocks[i] = !ws_call_waits(m->texts[i])                 ? WAITS_NOT
 		            : WS_NAME_IS_ONE_OF(m->texts[i], all)       ? WAITS_FOR_ALL
@@ -538,12 +531,11 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 	const struct ws_host_activity *host = ws_host_activity_find(r->m, r->sel);
 	uint32_t *last_of_thread, *launched; /* + 1; pieces launched by each point or before */
 	uint32_t last = WS_NONE;             /* point of any thread */
-	double *gaps;
 	size_t ngaps = 0, nlaunched = 0;
 
 	WS_NEW(temp, last_of_thread, r->m->nthreads);
 	WS_NEW(temp, launched, r->npoints);
-	WS_NEW(temp, gaps, r->npoints);
+	double *gaps = ws_arena_array(temp, r->npoints, sizeof(*gaps));
 	for (size_t i = 0; i < r->npieces; i++) {
 		const uint32_t launch = r->piece[i].launch;
 
@@ -841,9 +833,8 @@ static void read_window(struct ws_replay *r, size_t which)
 
 	/* the order in which the replay plays points and pieces */
 	const size_t n = r->npoints + r->npieces;
-	struct node *node;
 
-	WS_NEW(&temp, node, n);
+	struct node *node = ws_arena_array(&temp, n, sizeof(*node));
 	WS_NEW(r->arena, r->order, n);
 	for (uint32_t i = 0; i < r->npoints; i++)
 		node[i] = (struct node){r->point[i].at_ns, i, r->point[i].is_end ? 2 : 0};

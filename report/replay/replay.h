@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/analysis/idle.h"
 
 /* Device work of the replayed step: a kernel, copy, fill or whole graph. */

@@ -1,12 +1,8 @@
 #include "report/replay/replay.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "formats/base/options.h"
-#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/table/table.h"
@@ -240,10 +236,9 @@ static enum ws_status change_class(struct asked *a, const struct change *c, stru
 	if (n)
 		return WS_OK;
 	struct names names = {0};
-	uint8_t *has;
 	char list[1024];
 
-	WS_NEW(a->arena, has, a->m->ntexts);
+	uint8_t *has = ws_arena_array(a->arena, a->m->ntexts, sizeof(*has));
 	WS_NEW(a->arena, names.name, a->m->ntexts);
 	for (size_t i = 0; i < a->facts->npieces; i++) {
 		const struct ws_joined_kernel *k = kernel_of(a, i);
@@ -621,7 +616,6 @@ static const char key;
 enum ws_status ws_whatif_answer(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_err *err)
 {
-	struct ws_whatif_answers *out;
 	struct asked a = {.m = m, .sel = sel, .arena = &sel->kept->arena};
 	const size_t n = sel->nwhatif;
 
@@ -629,7 +623,7 @@ enum ws_status ws_whatif_answer(const struct ws_model *m, const struct ws_select
 		return WS_OK;
 	a.replay = ws_replay_of(m, sel);
 	a.facts = ws_replay_facts(a.replay);
-	WS_NEW(a.arena, out, 1);
+	struct ws_whatif_answers *out = ws_arena_array(a.arena, 1, sizeof(*out));
 	*out = (struct ws_whatif_answers){.checked = a.facts->checked,
 	                                  .passed = a.facts->passed,
 	                                  .has_steps = a.facts->step != WS_NONE};

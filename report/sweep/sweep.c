@@ -1,21 +1,10 @@
 /* The runs of a sweep: facts of their configurations and times of their steps; runs grouped by
  * configuration, and speed-ups over other configurations. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/steps.h"
 #include "report/base/elementary.h"
-#include "report/base/names.h"
-#include "report/base/ui.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/page/page.h"
-#include "report/query/query.h"
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
 

@@ -1,9 +1,6 @@
 #include "report/table/table.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 #include "report/base/elementary.h"
 

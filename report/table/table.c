@@ -1,10 +1,5 @@
 #include <limits.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/sort.h"
 #include "report/table/table.h"
 
 struct ws_table_arena {
@@ -138,13 +133,12 @@ const struct ws_column_profile *ws_table_profile(const struct ws_table *t, size_
 	const size_t n = t->def->ncolumns;
 	struct ws_arena temp = {0};
 	struct ws_column_profile *p = t->arena->profile;
-	struct tally *tally;
 
 	rows = rows < t->nrows ? rows : t->nrows;
 	if (p && t->arena->profile_rows == rows && t->arena->profile_is_sorted == t->is_sorted)
 		return p;
 	p = ws_arena_array(&t->arena->memory, n, sizeof(*p));
-	WS_NEW(&temp, tally, n);
+	struct tally *tally = ws_arena_array(&temp, n, sizeof(*tally));
 	for (size_t row = 0; row < rows; row++) {
 		const struct ws_cell *cells = ws_table_cells(t, row);
 
@@ -293,9 +287,8 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 /* A copy of its kind that can be changed. */
 static struct ws_table_def *own_def(struct ws_table *t)
 {
-	struct ws_table_def *def;
+	struct ws_table_def *def = ws_arena_array(&t->arena->memory, 1, sizeof(*def));
 
-	WS_NEW(&t->arena->memory, def, 1);
 	*def = *t->def;
 	t->def = def;
 	return def;

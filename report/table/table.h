@@ -4,14 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
-#include "formats/base/status.h"
 
 enum ws_cell_type {
 	WS_CELL_EMPTY, /* unknown or does not apply: never shown as 0 */

@@ -1,7 +1,6 @@
 #include "report/table/table.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* Parents come before their children, and the path is the name, or the way to it. */
 static bool is_tree(const struct ws_table *t)

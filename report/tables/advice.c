@@ -3,7 +3,6 @@
 #include <ctype.h>
 
 #include "report/advice/advice.h"
-#include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
 void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)

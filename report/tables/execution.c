@@ -2,8 +2,6 @@
  * Time of a step by activity: each moment counts once, for the first of kernel, copy, fill,
  * communication, runtime, data loading, other CPU work that is running.
  */
-#include <inttypes.h>
-#include <stdbool.h>
 
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"

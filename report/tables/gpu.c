@@ -1,14 +1,7 @@
 /*
  * One row per device: utilization and occupancy.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
-#include "report/base/order.h"
-#include "report/base/spans.h"
-#include "formats/base/sort.h"
 #include "report/tables/tables.h"
 
 /* A moment at which the number of resident blocks changes. */

@@ -1,6 +1,4 @@
 /* Why the devices are idle: the uses of each device's time, and the longest gaps. */
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"

@@ -1,8 +1,5 @@
 /* The long tables, whose rows are made when they are written: every kernel, and all range paths. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
 /* --- kernel-trace: every execution of every kernel, made only if requested by name ------------ */

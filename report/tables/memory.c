@@ -2,9 +2,7 @@
  * Memory of devices: peaks, memory over time, allocations by operation, and the largest
  * allocations.
  */
-#include <string.h>
 
-#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 #define TIME_BUCKETS 200 /* per device */
@@ -163,15 +161,13 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 
 	/* Allocated memory after each event: as recorded by the framework's allocator, else the sum
 	 * of allocations minus releases since recording began. */
-	int64_t *sum;
-	uint8_t *recorded;
 	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
 	size_t at = 0;
 
 	WS_NEW(tab->temp, s.event, m->nmemory);
 	WS_NEW(tab->temp, s.state, m->nmemory);
-	WS_NEW(tab->temp, sum, m->ndevices);
-	WS_NEW(tab->temp, recorded, m->ndevices);
+	int64_t *sum = ws_arena_array(tab->temp, m->ndevices, sizeof(*sum));
+	uint8_t *recorded = ws_arena_array(tab->temp, m->ndevices, sizeof(*recorded));
 	for (size_t i = 0; i < m->nmemory; i++)
 		if (m->memory[i].device != WS_NONE)
 			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
@@ -210,11 +206,10 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 
 	/* Over all devices. Each allocation counts for its innermost operation. */
 	struct op_sums *sums, rest = {0};
-	struct ws_row_key *order;
 	size_t nplaces = 0;
 
 	WS_NEW(tab->temp, sums, m->ntexts);
-	WS_NEW(tab->temp, order, m->ntexts);
+	struct ws_row_key *order = ws_arena_array(tab->temp, m->ntexts, sizeof(*order));
 	for (size_t i = 0; i < s.n; i++) {
 		const struct ws_memory_event *e = event_of(&s, i);
 		struct op_sums *of = &sums[op_of_event(&s, e)];

@@ -1,7 +1,6 @@
 /* Notes of the tables of kernels, calls and copies, whose rows are queries. */
 #include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/tables/tables.h"
 

@@ -3,14 +3,8 @@
  * including nested ones. Operations are the framework's, if the trace has any, with the program's
  * annotations around them; else the NVTX ranges.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/analysis/steps.h"
-#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 enum ws_ops_kind { WS_OPS_OP, WS_OPS_RANGE, WS_OPS_CALL, WS_OPS_KINDS };
@@ -120,10 +114,9 @@ static void ws_ops_merge(struct ws_ops_table *s)
 	struct ws_joined_rows *rows = sel->rows;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	const size_t nops = ops->n, all = nops + rows->nranges;
-	struct placed *placed;
 	size_t n = 0;
 
-	WS_NEW(s->tab->temp, placed, all);
+	struct placed *placed = ws_arena_array(s->tab->temp, all, sizeof(*placed));
 	WS_NEW(s->tab->temp, s->node, all);
 	ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node));
 	memset(s->node, 0xff, all * sizeof(*s->node));
@@ -367,7 +360,6 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
 		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
 		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
-		int64_t flops;
 
 		if (parent && cuda_ns)
 			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
@@ -391,7 +383,7 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		sums->calls += times;
 		if (node->selected)
 			sums->cpu_ns += node->dur_ns;
-		flops = node->cost == WS_NONE ? -1
+		int64_t flops = node->cost == WS_NONE ? -1
 		        : s->are_ranges       ? m->ops.op[node->cost].flops
 		                              : ws_cpu_op_config(m, node->cost)->flops;
 		sums->flops_unknown |= flops < 0 ||
@@ -447,11 +439,10 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		}
 	struct ws_ops_sums total = s->without_op;
 	const size_t all = m->ntexts * WS_OPS_KINDS;
-	struct ws_row_key *order;
 	struct ws_cell *row;
 	size_t n = 0;
 
-	WS_NEW(s->tab->temp, order, all);
+	struct ws_row_key *order = ws_arena_array(s->tab->temp, all, sizeof(*order));
 	for (uint32_t i = 0; i < all; i++) {
 		if (!sums_of(s, i)->calls && !sums_of(s, i)->device_work)
 			continue;

@@ -1,6 +1,4 @@
 /* Tables about the recording and the report: losses, soundness, resources, method. */
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "report/advice/advice.h"
 #include "report/model/load.h"

@@ -1,12 +1,7 @@
 /* From a trace to tables. */
-#include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/page/private.h"
-#include "report/pass/pass.h"
 #include "report/replay/replay.h"
 
 static const struct builder {

@@ -3,7 +3,6 @@
  * are its notes.
  */
 
-#include "report/analysis/costs.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20 /* as in the query of tables.def */

@@ -2,12 +2,7 @@
  * softmax-matmul: compares softmax with the two matrix products of self-attention. A sentence for
  * each direction, then five rows, over all layers; notes name the rest of attention.
  */
-#include <stdbool.h>
-#include <math.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
-#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
 
@@ -573,17 +568,14 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 
 	/* The parts that neighbouring kernels show. Kernels are ordered by device, then begin. */
 	struct ws_strtab streams = {0};
-	uint32_t *stream_of;
-	struct chain *chain;
-	uint8_t *link;
 
 	WS_NEW(tab->temp, s.by_chain, rows->nkernels);
 	WS_NEW(tab->temp, s.op_by_chain, s.costs->n);
 	memset(s.by_chain, WS_ATTENTION_NONE, rows->nkernels);
 	memset(s.op_by_chain, WS_ATTENTION_NONE, s.costs->n);
-	WS_NEW(tab->temp, stream_of, m->nconfigs);
-	WS_NEW(tab->temp, chain, m->nconfigs);
-	WS_NEW(tab->temp, link, m->nconfigs);
+	uint32_t *stream_of = ws_arena_array(tab->temp, m->nconfigs, sizeof(*stream_of));
+	struct chain *chain = ws_arena_array(tab->temp, m->nconfigs, sizeof(*chain));
+	uint8_t *link = ws_arena_array(tab->temp, m->nconfigs, sizeof(*link));
 	for (size_t i = 0; i < m->nconfigs; i++) {
 		const struct ws_config *config = &m->configs[i];
 		const uint64_t key[] = {config->process, config->device, config->stream};

@@ -1,11 +1,5 @@
 /* Steps, and the statistics over the measured ones. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "report/analysis/calibration.h"
 #include "report/analysis/slow_step.h"
 #include "report/analysis/steps.h"

@@ -1,16 +1,9 @@
 /*
  * The first sheet: one page about the run.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/calibration.h"
-#include "report/analysis/idle.h"
-#include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
 #include "report/tables/tables.h"

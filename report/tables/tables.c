@@ -1,9 +1,6 @@
 /* The tables of tables.def as data, and functions shared by their builders. */
 #include "report/tables/tables.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 WS_ALL_TABLES(WS_TABLE_MADE)
 
 #define T(id, ...) &ws_def_##id,

@@ -1,15 +1,9 @@
 /* tables.def as data, and declarations shared by the builders of tables. */
 #pragma once
 
-#include "formats/trace/reader.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/device_time.h"
 #include "report/base/ui.h"
-#include "report/base/stat.h"
-#include "report/joined/rows.h"
-#include "report/model/model.h"
-#include "report/records/records.h"
-#include "report/table/table.h"
 
 /* From a trace to typed tables, for commands. */
 

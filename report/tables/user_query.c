@@ -1,11 +1,7 @@
 /* The tables made by a user's queries. Queries can read the relations of a trace, its tables and
  * its records. */
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/model/payload.h"
 #include "report/tables/tables.h"
 
@@ -341,12 +337,11 @@ static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, con
                                  struct ws_err *err)
 {
 	struct ws_query_rows rows;
-	struct ws_table_def *def;
 	struct ws_table_column *columns;
 	struct ws_table *t;
 
 	WS_FORWARD(ws_query_start(q, sql, &rows, err));
-	WS_NEW(arena, def, 1);
+	struct ws_table_def *def = ws_arena_array(arena, 1, sizeof(*def));
 
 	/* Title and description of the table: the first comment "-- Title" and the comments
 	 * below it. */

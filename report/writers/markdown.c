@@ -1,12 +1,6 @@
 /* GitHub's Markdown: pipe tables with the numbers of the text writer. */
 #include <ctype.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
 #include "report/base/ui.h"
-#include "report/table/table.h"
 #include "report/writers/comment.h"
 
 struct markdown {

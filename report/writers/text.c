@@ -1,15 +1,8 @@
 /* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
 #include <ctype.h>
-#include <stdbool.h>
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-#include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/names/names.h"
-#include "report/page/page.h"
-#include "report/table/table.h"
 
 #define WS_TEXT_PLAIN "\033[0m"
 #define WS_TEXT_DIM   "\033[2m"
@@ -393,9 +386,8 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		while (x.n > x.view.nanswers && x.n > 1 && total_width(&x) > limit)
 			x.n--;
 		/* Makes texts narrower, the widest first, until a row fits. */
-		size_t *before;
 
-		WS_NEW(&x.arena, before, x.n);
+		size_t *before = ws_arena_array(&x.arena, x.n, sizeof(*before));
 		for (size_t i = 0; i < x.n; i++)
 			before[i] = x.columns[i].width;
 		while (total_width(&x) > limit) {

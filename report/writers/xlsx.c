@@ -2,7 +2,6 @@
  * Loads the workbook writer, a module that is loaded only when a workbook is written: libxlsxwriter
  * depends on a library of cryptography, whose loading would dominate the start of the program.
  */
-#include <stdio.h>
 
 #include "formats/base/system/system.h"
 #include "report/base/ui.h"

@@ -2,15 +2,8 @@
  * A trace as a timeline: slices on tracks, arrows between them, arguments of slices, and the
  * timeline as a JSON file.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/sort.h"
 #include "formats/base/outfile.h"
-#include "formats/base/system/system.h"
 #include "report/base/names.h"
 #include "report/export/chrome/chrome.h"
 #include "report/joined/rows.h"
@@ -345,9 +338,8 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 
 		add_slice(ch, WS_KIND_NVTX, i, key, r->start_ns, dur);
 	}
-	struct ws_chrome_track **order;
 
-	WS_NEW(&ch->arena, order, ch->ntracks);
+	struct ws_chrome_track **order = ws_arena_array(&ch->arena, ch->ntracks, sizeof(*order));
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
 	ws_sort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
@@ -355,10 +347,9 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 		order[i]->rank = (uint32_t)i;
 	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,
 	              ch->track);
-	struct subtracks *subtracks;
 	uint32_t track = 0; /* track of the previous slice */
 
-	WS_NEW(&ch->arena, subtracks, 1);
+	struct subtracks *subtracks = ws_arena_array(&ch->arena, 1, sizeof(*subtracks));
 	for (size_t i = 0; i < ch->nslices; i++) {
 		struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		struct ws_chrome_track *t = &ch->track[s->track];
@@ -1141,9 +1132,8 @@ static void put_memories(struct ws_chrome *ch)
 {
 	size_t n = ch->kind[WS_KIND_MEMORY].n;
 	struct ws_map in_use = {0};
-	struct by_time *order;
 
-	WS_NEW(&ch->arena, order, n);
+	struct by_time *order = ws_arena_array(&ch->arena, n, sizeof(*order));
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
 	ws_sort_by(order, n, sizeof(*order), compare_by_time, NULL);

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <limits.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/text/json_writer.h"
 #include "report/export/exporter.h"
 #include "report/pass/pass.h"
-#include "report/records/records.h"
 
 /* Types of tracks, from the top: threads; device work; other tracks of a device. */
 enum ws_chrome_track_type {

@@ -6,9 +6,6 @@
  * of google/perfetto. All packets are of one sequence, which contains each text once. Times are
  * nanoseconds since the begin.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include "formats/base/bytes.h"
 #include "report/export/chrome/chrome.h"
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };

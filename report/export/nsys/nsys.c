@@ -2,21 +2,13 @@
  * From a trace to the tables of an Nsight Systems export. docs/reference/export.md describes the
  * conversion of each record.
  */
-#include <inttypes.h>
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "formats/base/outfile.h"
-#include "formats/base/system/files.h"
-#include "formats/base/memory.h"
 #include "formats/nsys/nsys.h"
 #include "report/base/names.h"
 #include "report/export/exporter.h"
-#include "report/kernel_info/classify.h"
 #include "report/pass/pass.h"
-#include "report/records/records.h"
 
 /* Writes tables in the schema of Nsight Systems by name, through SQLite. For this folder. */
 

@@ -2,24 +2,12 @@
  * A trace as a folder of Parquet files: facts, record kinds with names instead of ids, kernels and
  * ranges with results of analysis, and sums instead of rows (--rollup).
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "formats/base/memory.h"
-#include "formats/schema/schema.h"
-#include "formats/trace/reader.h"
 #include "report/analysis/digest.h"
-#include "report/base/order.h"
-#include "report/base/names.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/parquet.h"
 #include "report/model/load.h"
 #include "report/model/payload.h"
-#include "formats/base/sort.h"
-#include "report/records/records.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
 

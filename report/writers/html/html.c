@@ -3,10 +3,6 @@
  * deflated, and a script that shows, sorts, filters and draws them. The browser runs only that
  * script: the page's policy has its hash.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/kernel_info/classify.h"
 #include "report/writers/html/private.h"
 

@@ -1,10 +1,6 @@
 /* The first screen as JSON for the script of the page: sentences, pictures, timelines, and the
  * additions of a comparison. */
-#include <stdlib.h>
 #include <zlib.h>
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
-#include "report/base/names.h"
 #include "report/writers/html/private.h"
 
 /* --- packed bytes: deflated, then base64 ----------------------------------------------------- */

@@ -3,7 +3,6 @@
  * quick look): the answer, where the time goes, what to do and the first tables, as plain HTML. The
  * page's script replaces it.
  */
-#include <string.h>
 #include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/writers/html/private.h"

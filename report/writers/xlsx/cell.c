@@ -1,7 +1,5 @@
 #include "report/writers/xlsx/xlsx.h"
 #include <ctype.h>
-#include <math.h>
-#include <stdbool.h>
 #include "report/base/elementary.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */

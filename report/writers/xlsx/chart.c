@@ -1,6 +1,4 @@
 /* Native charts of tables: their list, and how they are made. */
-#include <math.h>
-#include <stdbool.h>
 #include "report/writers/xlsx/xlsx.h"
 
 #define WS_XLSX_SERIES_MAX 8 /* distinguishable colours */

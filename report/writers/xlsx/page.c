@@ -1,6 +1,4 @@
 /* The first sheet: the answers of a report, its pictures and its index. */
-#include <math.h>
-#include <stdbool.h>
 #include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
@@ -309,11 +307,9 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	}
 	const struct ws_table *t = f.t;
 	struct ws_page_columns columns;
-	struct ws_shown_column *shown;
-	size_t *at;
 
-	WS_NEW(&x->arena, shown, t->def->ncolumns);
-	WS_NEW(&x->arena, at, t->def->ncolumns);
+	struct ws_shown_column *shown = ws_arena_array(&x->arena, t->def->ncolumns, sizeof(*shown));
+	size_t *at = ws_arena_array(&x->arena, t->def->ncolumns, sizeof(*at));
 	ws_display_page(t->def, &columns);
 	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
 		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];

@@ -1,6 +1,4 @@
 /* Pictures of the first sheet: the step as a bar, the roofline, marks in cells. */
-#include <math.h>
-#include <stdbool.h>
 #include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
@@ -557,10 +555,9 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
                              const struct ws_xlsx_icicle *of, uint32_t row)
 {
 	const struct ws_page *page = of->page;
-	struct icicle *icicle;
 	size_t slots = 0;
 
-	WS_NEW(&x->arena, icicle, 1);
+	struct icicle *icicle = ws_arena_array(&x->arena, 1, sizeof(*icicle));
 
 	/* Boxes stand from left to right below their parents: where each begins. Parents come
 	 * first.

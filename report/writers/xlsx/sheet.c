@@ -1,9 +1,6 @@
 /* A table as a sheet, and the workbook of all of them. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdbool.h>
 #include "formats/base/outfile.h"
-#include "report/base/names.h"
 #include "report/writers/xlsx/xlsx.h"
 
 /* Details that a workbook of many tables does not print, and definitions. */

@@ -10,7 +10,6 @@
 
 #include <xlsxwriter.h>
 
-#include "formats/base/memory.h"
 #include "report/page/page.h"
 #include "report/table/table.h"
 
