@@ -54,9 +54,9 @@ void ws_drain_make_repeatable(struct ws_drain *d);
  */
 void ws_drain_watch(struct ws_drain *d);
 void ws_drain_begin_piece(struct ws_drain *d);
-/* A step: a range of the first thread that has one, else a period of PyTorch. */
+/* A step: a range of a thread, or if there are none a period of PyTorch. */
 struct ws_drain_step {
-	uint64_t number; /* from 0 */
+	uint64_t thread, number; /* its number of this thread, from 0 */
 	int64_t start_ns, dur_ns;
 };
 /* The next step that ended while the watch was on. False: none has since the last call. */

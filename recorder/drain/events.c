@@ -175,33 +175,12 @@ static bool is_step(struct ws_bytes text)
 	       (text.len >= sizeof(pytorch) && !memcmp(text.ptr, pytorch, sizeof(pytorch) - 1));
 }
 
-/* The steps of the first thread that has one. */
-static void watch_step(struct ws_drain *d, const struct ws_row_nvtx *row, const struct event *ev)
-{
-	struct ws_watch *w = &d->watch;
-
-	if (row->type == WS_NVTX_PUSH && (!w->leader || w->leader == row->thread) &&
-	    is_step(message_text(d, ev))) {
-		w->leader = row->thread;
-		w->step_start_ns = row->time_ns;
-	}
-}
-
-static void add_step(struct ws_watch *w, int64_t start_ns, int64_t end_ns)
+static void add_step(struct ws_watch *w, const struct ws_drain_step *step)
 {
 	if (w->ntaken == w->nended)
 		w->ntaken = w->nended = 0;
 	WS_GROW(w->steps, w->nended + 1, w->capacity);
-	w->steps[w->nended++] = (struct ws_drain_step){w->nsteps++, start_ns, end_ns - start_ns};
-}
-
-static void watch_end(struct ws_watch *w, const struct ws_row_nvtx *begin, int64_t end_ns)
-{
-	if (begin->thread != w->leader || begin->time_ns != w->step_start_ns ||
-	    begin->type != WS_NVTX_PUSH)
-		return;
-	add_step(w, begin->time_ns, end_ns);
-	w->step_start_ns = INT64_MIN;
+	w->steps[w->nended++] = *step;
 }
 
 /* A period of PyTorch is a step where no range names the steps: of the first thread that has one,
@@ -209,11 +188,12 @@ static void watch_end(struct ws_watch *w, const struct ws_row_nvtx *begin, int64
  * period, too. */
 static void watch_period(struct ws_watch *w, const struct ws_row_op_period *row)
 {
-	if (!w->is_watching || w->leader || (w->period_thread && w->period_thread != row->thread))
+	if (!w->is_watching || w->has_steps || (w->period_thread && w->period_thread != row->thread))
 		return;
 	w->period_thread = row->thread;
 	if (w->has_period)
-		add_step(w, w->period_start_ns, w->period_end_ns);
+		add_step(w, &(struct ws_drain_step){w->period_thread, w->nperiods++, w->period_start_ns,
+		                                    w->period_end_ns - w->period_start_ns});
 	w->has_period = row->part != WS_OP_PERIOD_BEGIN;
 	if (row->part != WS_OP_PERIOD_REST || !w->has_begin)
 		w->period_start_ns = row->start_ns;
@@ -246,13 +226,23 @@ static void watch(struct ws_drain *d, const struct ws_row_nvtx *row, const struc
 			return;
 		WS_GROW(list->rows, list->n + 1, list->capacity);
 		list->rows[list->n++] = *row;
-		watch_step(d, row, ev);
+		if (row->type == WS_NVTX_PUSH && is_step(message_text(d, ev))) {
+			d->watch.has_steps = thread->has_step = true;
+			thread->step_start_ns = row->time_ns;
+		}
 		return;
 	}
 	for (size_t i = list->n; i--;)
 		if (is_start ? list->rows[i].range == row->range
 		             : list->rows[i].domain == row->domain) {
-			watch_end(&d->watch, &list->rows[i], row->time_ns);
+			if (!is_start && thread->has_step &&
+			    list->rows[i].time_ns == thread->step_start_ns) {
+				add_step(&d->watch,
+				         &(struct ws_drain_step){row->thread, thread->nsteps++,
+				                                 thread->step_start_ns,
+				                                 row->time_ns - thread->step_start_ns});
+				thread->has_step = false;
+			}
 			forget_range(list, i);
 			return;
 		}

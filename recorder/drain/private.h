@@ -71,13 +71,12 @@ struct ws_open_ranges {
 struct ws_watch {
 	bool is_watching;
 	struct ws_open_ranges starts; /* pushes are in their threads */
-	uint64_t leader;              /* thread of the steps; 0: none yet */
-	int64_t step_start_ns;        /* of the step that is open; INT64_MIN: none */
+	bool has_steps;               /* ranges name the steps */
 	/* the last period of PyTorch: not a step yet */
 	uint64_t period_thread; /* 0: none yet */
 	int64_t period_start_ns, period_end_ns;
 	bool has_period, has_begin; /* whole; up to where recording was switched */
-	uint64_t nsteps;
+	uint64_t nperiods;
 	struct ws_drain_step *steps; /* ended, not yet taken */
 	size_t nended, ntaken, capacity;
 };
@@ -101,6 +100,9 @@ struct ws_drain_thread {
 	struct ws_held_records held;
 	struct ws_open_ranges open; /* if the watch is on: all that are written */
 	int64_t last_node_ns; /* when it made its last node of a graph; 0: it made none */
+	int64_t step_start_ns; /* of its open step, if the watch is on and it has one */
+	bool has_step;
+	uint64_t nsteps; /* ended ones */
 };
 
 /* A name for a thread that has had no event yet. */

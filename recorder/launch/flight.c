@@ -1,5 +1,6 @@
 /* A flight recording: pieces of the unfinished trace, and copies of those that are kept. */
 
+#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/trace/reader.h"
 #include "recorder/launch/launch.h"
@@ -38,17 +39,26 @@ void ws_flight_trigger(struct ws_process *p, const char *word)
 		         word);
 }
 
-/* Whether a step is slow is decided by the steps before it. */
+/* Whether a step is slow is decided by the steps of its thread before it. */
 static void judge(struct ws_process *p, const struct ws_drain_step *step)
 {
 	struct ws_flight *f = &p->flight;
-	const size_t n = f->nlengths < WS_FLIGHT_STEPS ? (size_t)f->nlengths : WS_FLIGHT_STEPS;
 	int64_t sorted[WS_FLIGHT_STEPS];
+	size_t at = 0;
 
-	f->reason.nafter++;
-	memcpy(sorted, f->lengths_ns, n * sizeof(*sorted));
+	while (at < f->nthreads && f->threads[at].thread != step->thread)
+		at++;
+	if (at == f->nthreads) {
+		WS_GROW(f->threads, f->nthreads + 1, f->capacity);
+		f->threads[f->nthreads++] = (struct ws_flight_thread){.thread = step->thread};
+	}
+	struct ws_flight_thread *t = &f->threads[at];
+	const size_t n = t->nlengths < WS_FLIGHT_STEPS ? (size_t)t->nlengths : WS_FLIGHT_STEPS;
+
+	f->reason.nafter += !f->reason.nslow || f->reason.step.thread == step->thread;
+	memcpy(sorted, t->lengths_ns, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), by_length);
-	f->lengths_ns[f->nlengths++ % WS_FLIGHT_STEPS] = step->dur_ns;
+	t->lengths_ns[t->nlengths++ % WS_FLIGHT_STEPS] = step->dur_ns;
 	if (!p->opts->slow_factor || n < LEAST_STEPS ||
 	    (double)step->dur_ns <= p->opts->slow_factor * (double)sorted[n / 2])
 		return;

@@ -455,14 +455,17 @@ struct ws_flight_reason {
 	char trigger[64];          /* step, signal, exit 1 …; empty: none */
 	struct ws_drain_step step; /* the longest slow one */
 	int64_t median_ns;         /* of the steps before it */
-	unsigned nslow, nafter;    /* slow steps; steps that ended after the last one */
+	unsigned nslow, nafter;    /* slow steps; steps of its thread after the last trigger */
 	int64_t last_ns;           /* when the last trigger came, CLOCK_MONOTONIC */
 };
 
-#define WS_FLIGHT_STEPS 101 /* the median is that of so many steps */
+#define WS_FLIGHT_STEPS 101 /* the median is that of so many steps of a thread */
 struct ws_flight {
-	int64_t lengths_ns[WS_FLIGHT_STEPS];
-	uint64_t nlengths;
+	struct ws_flight_thread {
+		int64_t lengths_ns[WS_FLIGHT_STEPS];
+		uint64_t thread, nlengths;
+	} *threads;
+	size_t nthreads, capacity;
 	struct ws_flight_reason reason; /* of the next copy */
 	unsigned ncopies;
 };

@@ -557,5 +557,6 @@ void ws_process_free(struct ws_process *p)
 	ws_process_close(p, 0);
 	free(p->trace);
 	free(p->final);
+	free(p->flight.threads);
 	free(p);
 }

@@ -45,18 +45,23 @@ static bool is_step_at(const struct ws_model_step *step, int64_t at_ns)
 	return at_ns >= step->start_ns && (uint64_t)at_ns - (uint64_t)step->start_ns < (uint64_t)step->total_ns;
 }
 
-/* The step for which a flight recorder wrote the trace: its middle is told. Steps that PyTorch's
+/* The step for which a flight recorder wrote the trace: of steps of several threads at a time the
+ * one that begins as told, else the one that contains its middle, since steps that PyTorch's
  * optimizers end begin a little later here than for the recorder. */
 static const struct ws_time_window *find_told(struct finder *f, const struct ws_windows *w,
-                                              int64_t told_ns)
+                                              int64_t start_ns, int64_t told_ns)
 {
 	const struct ws_model *m = f->m;
 	const char *why = "is not in this report";
 
-	for (size_t i = 0; i < w->n; i++)
-		if (w->window[i].step != WS_NONE &&
-		    is_step_at(&m->steps[w->window[i].step], told_ns))
-			return &w->window[i];
+	for (int by_middle = 0; by_middle < 2; by_middle++)
+		for (size_t i = 0; i < w->n; i++) {
+			const uint32_t step = w->window[i].step;
+
+			if (step != WS_NONE && (by_middle ? is_step_at(&m->steps[step], told_ns)
+			                                  : m->steps[step].start_ns == start_ns))
+				return &w->window[i];
+		}
 	for (size_t i = 0; i < m->nsteps; i++)
 		if (is_step_at(&m->steps[i], told_ns))
 			why = m->steps[i].apart
@@ -107,7 +112,8 @@ static void find_steps(struct finder *f)
 	const int64_t told_ns = ws_meta_number(&f->m->meta, "flight.step_ns", 0),
 	              start_ns = ws_meta_number(&f->m->meta, "flight.step_start_ns", 0);
 
-	s->slow = told_ns > 0 ? find_told(f, w, (int64_t)((uint64_t)start_ns + (uint64_t)told_ns / 2))
+	s->slow = told_ns > 0 ? find_told(f, w, start_ns,
+	                                        (int64_t)((uint64_t)start_ns + (uint64_t)told_ns / 2))
 	          : w->n && w->window[0].step != WS_NONE ? find_longest(f, w)
 	                                                 : NULL;
 	if (!s->slow) {

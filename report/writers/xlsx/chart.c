@@ -10,6 +10,8 @@ struct ws_xlsx_chart {
 	const char *table;                     /* name of the table */
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
 	const char *same_column;               /* title; rows until its text changes; NULL = all */
+	size_t most_charts;                    /* such rows further on have a chart each; 0: 1 */
+	const char *named_by[3];               /* columns for the title, instead of same_column */
 	const char *title;
 	const char *alt_text;                       /* alternative text */
 	const char *category;                       /* title of the column that names the bars */
@@ -100,6 +102,16 @@ static const struct ws_xlsx_chart charts[] = {
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
          FORM(SCATTER_STRAIGHT, 3, 200, 14)},
+        {.table = "counter-samples",
+         .same_column = "Number",
+         .most_charts = 8,
+         .named_by = {"Group", "Counter", "Unit"},
+         .title = "Counter over time",
+         .alt_text = "Chart over time: values of a counter of the program",
+         SHOWS("Time (ns)", "value", "Value"),
+         .names_axis = "time from the first record",
+         .names_format = "#,##0.0",
+         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
         {.table = "diff-phases",
          WHERE("Measure", "GPU"),
          .title = "Kernel time of a typical step by phase, A and B",
@@ -180,14 +192,14 @@ static int find_column(const struct chart_cells *cells, const char *title)
 	return ws__xlsx_column(cells->sheet, column_of(cells, title));
 }
 
-/* Is there a number over 0 to draw? */
-static bool has_numbers(const struct chart_cells *cells, const char *title)
+/* Is there a number over 0 (sign 1), or under 0 (-1), to draw? */
+static bool has_numbers(const struct chart_cells *cells, const char *title, int sign)
 {
 	const int column = column_of(cells, title);
 
 	for (size_t r = cells->first - WS_XLSX_ROW_DATA;
 	     find_column(cells, title) >= 0 && r <= cells->last - WS_XLSX_ROW_DATA; r++)
-		if (ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]) > 0)
+		if (sign * ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]) > 0)
 			return true;
 	return false;
 }
@@ -291,13 +303,14 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	chart_axis_set_name(axis, text);
 }
 
-/* Returns whether the chart was made. */
-static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
-                      uint32_t row, double pixels)
+/* nth: which of the rows that it can show. Returns whether the chart was made. */
+static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t nth,
+                      lxw_worksheet *sheet, uint32_t row, double pixels)
 {
 	struct chart_cells cells = {0};
 	const char *const *values = def->values;
-	int category, nseries = 0, some = 0;
+	int category, nseries = 0;
+	bool some = false, has_negative = false;
 
 	/* Its cells, if the report has the table and the table enough rows. */
 	cells.sheet = ws__xlsx_find_sheet(x, def->table);
@@ -305,24 +318,28 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		return false;
 	const struct ws_table *t = cells.sheet->table;
 	if (def->where_column || def->same_column) {
-		/* the first run of rows with this text, and in same_column with one value */
+		/* the nth run of rows with this text, and in same_column with one value */
 		const int column = def->where_column ? column_of(&cells, def->where_column) : -1;
 		int same = def->same_column ? column_of(&cells, def->same_column) : -1;
 		struct ws_cell like = {0};
-		size_t first = 0, end;
+		size_t first = 0, end = 0;
 
 		if (def->where_column && column < 0)
 			return false;
-		while (column >= 0 && first < cells.sheet->rows &&
-		       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
-			first++;
-		if (first < cells.sheet->rows && same >= 0)
-			like = ws_table_cells(t, first)[same];
-		end = first;
-		while (end < cells.sheet->rows &&
-		       (column < 0 || ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
-		       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
-			end++;
+		for (size_t run = 0; run <= nth; run++) {
+			first = end;
+			while (column >= 0 && first < cells.sheet->rows &&
+			       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
+				first++;
+			if (first < cells.sheet->rows && same >= 0)
+				like = ws_table_cells(t, first)[same];
+			end = first;
+			while (end < cells.sheet->rows &&
+			       (column < 0 ||
+			        ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
+			       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
+				end++;
+		}
 		cells.first = (uint32_t)(WS_XLSX_ROW_DATA + first);
 		cells.last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
 		if (end <= first)
@@ -346,16 +363,20 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		if (!i || shown.exponent > cells.shown.exponent)
 			cells.shown = shown;
 	}
-	for (size_t i = 0; values[i]; i++)
-		some |= has_numbers(&cells, values[i]);
-	if (category < 0 ||
-	    !(def->type == LXW_CHART_COLUMN_STACKED ? some
-	                                            : values[0] && has_numbers(&cells, values[0])))
+	for (size_t i = 0; values[i]; i++) {
+		const bool is_below = def->type == LXW_CHART_SCATTER_STRAIGHT &&
+		                      has_numbers(&cells, values[i], -1);
+
+		has_negative |= is_below;
+		some |= (!i || def->type == LXW_CHART_COLUMN_STACKED) &&
+		        (is_below || has_numbers(&cells, values[i], 1));
+	}
+	if (category < 0 || !some)
 		return false;
 	lxw_chart *chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)
 		/* a part without values needs no label below the chart */
-		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i]))
+		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i], 1))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
 			                      i);
 
@@ -380,7 +401,19 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	        same_column < 0 ? NULL
 	                        : &ws_table_cells(t, cells.first - WS_XLSX_ROW_DATA)[same_column];
 
-	if (same && same->type == WS_CELL_TEXT)
+	if (*def->named_by) {
+		size_t len = (size_t)snprintf(title, size, "%s", def->title);
+
+		for (size_t i = 0; i < sizeof(def->named_by) / sizeof(*def->named_by); i++) {
+			const struct ws_cell *name = &ws_table_cells(
+			        t, cells.first -
+			                   WS_XLSX_ROW_DATA)[column_of(&cells, def->named_by[i])];
+
+			if (len < size && name->type == WS_CELL_TEXT && name->text.len)
+				len += (size_t)snprintf(title + len, size - len, ", %.*s",
+				                        (int)name->text.len, name->text.ptr);
+		}
+	} else if (same && same->type == WS_CELL_TEXT)
 		snprintf(title, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
 	else if (same && same->type == WS_CELL_INT)
 		snprintf(title, size, "%s, %s %lld", def->title, def->same_column,
@@ -401,7 +434,10 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	chart_axis_set_num_font(value_axis, &axis_font);
 	chart_axis_set_num_font(name_axis, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(value_axis, "#,##0.###");
-	chart_axis_set_min(value_axis, 0); /* lengths are comparable only from 0 */
+	if (has_negative) /* the names stay below the lines */
+		chart_axis_set_label_position(name_axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
+	else
+		chart_axis_set_min(value_axis, 0); /* lengths are comparable only from 0 */
 	if (def->names_format) {
 		chart_axis_set_num_format(name_axis, def->names_format);
 	}
@@ -432,11 +468,13 @@ static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, co
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
 		const struct ws_xlsx_chart *def = &charts[i];
 
-		if ((table && strcmp(def->table, table) != 0) ||
-		    !add_chart(x, def, sheet, *row, pixels))
+		if (table && strcmp(def->table, table) != 0)
 			continue;
-		some = true;
-		*row += def->height + 1;
+		for (size_t nth = 0; !nth || nth < def->most_charts; nth++)
+			if (add_chart(x, def, nth, sheet, *row, pixels)) {
+				some = true;
+				*row += def->height + 1;
+			}
 	}
 	return some ? pixels + 10 : 0;
 }

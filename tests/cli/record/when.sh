@@ -25,6 +25,10 @@ show
 echo '# a slow step at the very end is in the last trace'
 warpsheet-record --keep 4 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:1500 exit:3 2>/dev/null
 show
+echo '# steps of two threads, of which one takes 1.2 s: each step is judged by those of its thread'
+warpsheet-record --keep 4 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 1:1200 beside:12:50,1:1500,60:50 3:1200 2>/dev/null
+warpsheet report t.1.wtrace --table slow-step --format csv | grep -c ^beside
+show
 echo '# a signal, which the program does not get'
 warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
 show

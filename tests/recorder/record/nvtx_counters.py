@@ -4,9 +4,11 @@ A program registers every kind of counter and samples it in every way. Series, v
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import nvtx_program
 
@@ -242,6 +244,14 @@ def main(compiler, include, record, warpsheet):
             track = f"model:{group}.{name}" if group else f"model:{name}"
             same(track, sorted(e["args"][unit or "value"] for e in events if e["name"] == track),
                  sorted(v for other in SERIES if other[:2] == (name, group) for v in other[3] if v is not None))
+        # in the workbook, a chart for each of the first eight that have three samples and a value to draw
+        workbook = os.path.join(folder, "t.xlsx")
+        subprocess.run([warpsheet, "report", trace, "--scope", "all", "-o", workbook], check=True, capture_output=True)
+        with zipfile.ZipFile(workbook) as book:
+            texts = [book.read(n).decode() for n in book.namelist() if n.startswith("xl/charts/chart")]
+        same("charts", sorted(t for text in texts for t in re.findall("<a:t>Counter over time, ([^<]*)", text)),
+             sorted(", ".join(part for part in (group, name, unit) if part)
+                    for name, group, unit, values, _ in [one for one in SERIES if one[3]][:8] if len(values) > 2 and any(values)))
         # there and back by a database
         database = os.path.join(folder, "t.sqlite")
         subprocess.run([warpsheet, "export", trace, "-o", database], check=True, capture_output=True)

@@ -9,6 +9,7 @@ launches:K  from here on the kernel of a step is K launches of the driver of ../
            to a second, is shorter
 tally:FILE  from here on each launch of the driver has a grid of its own, 1, 2, 3 …; before it, its time is added to FILE (i64)
 file:NAME  make this file
+beside:N:MS,N:MS…  meanwhile another thread makes N steps of MS milliseconds, then the next ones
 exit:CODE  end now; kill: by SIGKILL; killed: kills the recorder; usr2: sends it SIGUSR2; dump: `warpsheet ctl dump`
 """
 import ctypes
@@ -16,6 +17,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 CALLBACKS, CORE, CORE2 = 1, 1, 5
@@ -71,6 +73,14 @@ def kernel(name, seconds):
     domain_pop(cpu)
 
 
+def steps_beside(specs):
+    for count, milliseconds in (spec.split(":") for spec in specs.split(",")):
+        for _ in range(int(count)):
+            push(b"step")
+            kernel(b"beside", float(milliseconds) / 1e3)
+            pop()
+
+
 KERNELS = [b"_Z4gemmPfS_i", b"_Z7softmaxPf", b"_Z4castPfPh", b"_Z4adamPf", b"_Z5scalePf"]
 
 
@@ -98,6 +108,9 @@ for spec in sys.argv[1:]:
         continue
     if what == "tally":
         tally = os.open(rest, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        continue
+    if what == "beside":
+        threading.Thread(target=steps_beside, args=(rest,)).start()
         continue
     if what == "exit":
         sys.exit(int(rest))
