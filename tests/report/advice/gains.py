@@ -407,7 +407,8 @@ class Trace:
             if 2 * loading > host:
                 cause = 'data'
             else:
-                waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
+                waited = max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0)
+                waited = min(waited, (made if begins - call[1] > 30000 else begins) - since)
         cause = cause or ('launch' if host - waited <= 100000 else 'setup' if self.is_setup(since + waited, made) else 'host')
         ends = call[1] if begins - call[1] > 30000 else b
         for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), (self.late(), ends, b)):
