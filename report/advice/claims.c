@@ -57,7 +57,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 {
 	const bool is_replayed = change && !a->replayed->obstacle;
 
-	gain_ns = is_replayed ? ws_advice_replay_gain(a, change) : gain_ns;
+	gain_ns = is_replayed ? fmin(ws_advice_replay_gain(a, change), gain_ns) : gain_ns;
 	add_claimed(a,
 	            (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns,
 	                                is_replayed, NAN, scope, evidence, advice},

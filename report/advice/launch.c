@@ -6,6 +6,11 @@
 #include "report/model/load.h"
 
 #define SMALL_COPY_BYTES 65536
+#define COPY_DTOH        2  /* memcpy.kind */
+#define SMALL_COPIES     10 /* fewer are no series */
+/* The host is slow at launching if it is late for this share of the kernels, by less than that. */
+#define LATE_PERCENT 10
+#define LATE_NS      500000
 
 /* Mean over the devices: they wait in parallel, so a step gains no more than one device. */
 static double mean_ns(const struct ws_advice *a, enum ws_use use)
@@ -32,17 +37,19 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 	return use < WS_USE_UNKNOWN;
 }
 
-/* Does the device wait for launches of small copies, or of kernels that serve as many copies? */
+/* Does the device wait for launches of small copies to it, or of kernels that serve as many copies?
+ * A result that the host reads again and again cannot be put together with the next. */
 static bool waits_for_small_copies(const struct ws_advice *a)
 {
 	uint64_t copies = 0, bytes = 0;
 
 	for (size_t i = 0; i < a->m->nwork; i++)
-		if (a->m->work[i].kind == WS_WORK_MEMCPY && ws_work_ran(a->tab->sel, a->m, i)) {
+		if (a->m->work[i].kind == WS_WORK_MEMCPY && a->m->work[i].direction != COPY_DTOH &&
+		    ws_work_ran(a->tab->sel, a->m, i)) {
 			copies++;
 			bytes += a->m->work[i].bytes;
 		}
-	return copies && bytes / copies < SMALL_COPY_BYTES &&
+	return copies >= SMALL_COPIES && bytes / copies < SMALL_COPY_BYTES &&
 	       (copies > a->kernels ||
 	        2 * a->idle->launch_before_copies_ns > a->idle->all.ns[WS_USE_LAUNCH]);
 }
@@ -106,6 +113,11 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 {
 	const struct ws_host_activity *host = ws_host_activity_find(a->m, a->tab->sel);
 	const struct ws_windows *w = ws_windows(a->m, a->tab->sel);
+	const uint64_t gaps = a->idle->all.gaps[use];
+	/* PyTorch's terms are used only for programs of PyTorch */
+	const bool has_ops = a->costs->n > a->costs->nranges;
+	const bool is_torch = has_ops || ws_bytes_begin(ws_meta_value(&a->m->meta, "import.source"),
+	                                                "PyTorch");
 	int64_t alloc_ns = 0;
 
 	for (size_t i = 0; i < w->n; i++)
@@ -118,9 +130,20 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		                      ws_advice_time(a, (double)alloc_ns), ws_advice_each(a));
 	if (use == WS_USE_LAUNCH && waits_for_small_copies(a))
 		return "Copy once: put the small arrays into one array, and copy that";
+	if (use == WS_USE_LAUNCH && !is_torch)
+		return "Launch fewer, larger kernels: fuse them, capture CUDA graphs, or give each more "
+		       "to do. Faster kernels do not shorten this wait";
 	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
 		return "Find out what this device waits for: work launched before recording began, "
 		       "another process or the host. The trace does not contain it";
+	if (use == WS_USE_HOST && is_torch && 100 * gaps >= LATE_PERCENT * a->kernels &&
+	    gaps > 1 && a->idle->all.ns[use] < LATE_NS * (int64_t)gaps)
+		return ws_advice_text(a,
+		                      "Fuse operations, capture CUDA graphs, compile the model, or make "
+		                      "batches larger: the host is late for %s of %s kernels%s",
+		                      ws_say_number(a->texts, (double)gaps),
+		                      ws_say_number(a->texts, (double)a->kernels),
+		                      ws_advice_each(a));
 	/* in a trace without steps one gap need not be in a loop */
 	if (use == WS_USE_HOST && !a->found->has_steps &&
 	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])
@@ -138,8 +161,7 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		       "all-to-all balance what ranks exchange";
 	if (use == WS_USE_DEVICE && runs_graphs(a))
 		return "Use fewer, larger kernels: they are in CUDA graphs already";
-	/* PyTorch's terms are used only if the trace has operations of PyTorch */
-	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
+	if (use == WS_USE_SYNC && !has_ops)
 		return "Synchronise less: let the host run ahead, and read results one step later";
 	return ws_use_defs[use].cure;
 }

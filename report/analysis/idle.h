@@ -15,8 +15,8 @@
 	X(COMPUTE, "computing", "at least one kernel other than communication ran",                \
 	  "Make the kernels faster: see kernel-summary and roofline.")                             \
 	X(COLLECTIVE, "waiting for communication", "only communication kernels ran",               \
-	  "Overlap communication with computation: smaller buckets, earlier launches, fewer and "  \
-	  "larger messages.")                                                                      \
+	  "Compare the traces of all ranks: this time also has the wait for late ranks. What "     \
+	  "remains, overlap with computation: launch it earlier, in fewer, larger messages.")      \
 	X(COPY, "waiting for copies", "only copies or fills ran",                                  \
 	  "Copy less, from pinned memory, overlapped with computation "                            \
 	  "on a stream of its own, or once before the loop.")                                      \
@@ -58,7 +58,8 @@
 	X(PAGING, "page faults of managed memory",                                                 \
 	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
 	  "or a kernel touched them",                                                              \
-	  "Prefetch managed memory, advise where it lives, or allocate it on the device.")         \
+	  "Prefetch managed memory, advise where it lives, or allocate it on the device. What the " \
+	  "host does with the pages is in this time, too.")                                        \
 	X(SHARED, "another process had the GPU",                                                   \
 	  "the next work had been launched, but began late, and the GPU turned from one context "  \
 	  "to another meanwhile",                                                                  \

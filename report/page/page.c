@@ -292,7 +292,8 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
 	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
 	                                                 : "; record API calls."},
-	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
+	        [WS_USE_PAGING] = {"The GPU computes nothing while pages of managed memory move: ",
+	                           NULL},
 	        [WS_USE_SHARED] = {"Another process had the GPU: ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;

@@ -579,9 +579,17 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 			     (blocks[call->kind->name] == WAITS_FOR_STREAM && r->nstreams == 1)))
 				p->waits =
 				        last_ended(r, INT64_MIN, p->at_ns, call->start_ns, WS_NONE);
+			/* its own copy, whose recorded end may be a little later */
+			const uint32_t copy =
+			        p->waits == WS_NONE && blocks[call->kind->name]
+			                ? last_ended(r, p->at_ns, p->at_ns + call->dur_ns / 100,
+			                             call->start_ns, WS_NONE)
+			                : WS_NONE;
+			if (copy != WS_NONE && r->work[copy].call == p->call)
+				p->waits = copy;
 			p->waits_once = ws_spans_inside(&host->setup, call->start_ns, p->at_ns) > 0;
 			if (p->waits != WS_NONE && ws_piece_end(&r->work[p->waits]) > since_ns)
-				since_ns = ws_piece_end(&r->work[p->waits]);
+				since_ns = ws_piece_end(&r->work[p->waits]) < p->at_ns ? ws_piece_end(&r->work[p->waits]) : p->at_ns;
 		}
 		p->gap_ns = (double)(p->at_ns - since_ns);
 		p->setup_ns = fmin(p->gap_ns - p->data_ns,

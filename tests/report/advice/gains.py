@@ -21,8 +21,8 @@ import tempfile
 
 from replay import Replay
 
-WAITS = {'A1': 'launch', 'A16': 'data', 'A17': 'comm', 'A18': 'copy', 'A19': 'sync', 'A20': 'host', 'A23': 'wait', 'A24': 'queue',
-         'A25': 'start', 'A26': 'end'}
+USE_OF = {'A1': 'launch', 'A16': 'data', 'A17': 'comm', 'A18': 'copy', 'A19': 'sync', 'A20': 'host', 'A23': 'wait', 'A24': 'queue',
+          'A25': 'start', 'A26': 'end'}
 COST = 'flops bytes_read bytes_written'.split()
 NONE = math.nan
 
@@ -363,16 +363,24 @@ class Trace:
         of = self.recording.get(thread, [])
         return of[max(0, bisect.bisect(of, (start, start)) - 1):bisect.bisect(of, (end, end))]
 
-    def without_recording(self, gain, use, scope='whole run'):
-        """Of the gain by removing the waits of a use: without what recording takes in them, nor in others that vanish."""
+    def waits(self, use, scope='whole run'):
+        """The time of a use, in all or for the launches of a range; without what recording takes in it."""
         uses = self.uses()
 
         def of(use):
             return uses.get(use, 0) if scope == 'whole run' else sum(
                 ns for key, ns in uses.items() if key[0] == use and f'{key[1]}/'.startswith(f'{scope}/'))
-        inside = of('recording') if use == 'launch' else 0
-        more = max(0, gain - of(use)) if of(use) else 0
-        return max(0, gain - inside - min(uses.get('recording', 0) - inside, more))
+        return of(use), of('recording') if use == 'launch' else 0, uses.get('recording', 0)
+
+    def without_recording(self, gain, use, scope='whole run'):
+        """Of the gain by removing the waits of a use: without what recording takes in them, nor in others that vanish."""
+        waits, inside, recording = self.waits(use, scope)
+        more = max(0, gain - waits) if waits else 0
+        return max(0, gain - inside - min(recording - inside, more))
+
+    def at_most_the_wait(self, gain, use, scope='whole run'):
+        waits, inside, _ = self.waits(use, scope)
+        return min(gain, waits - inside)
 
     def late(self):
         return 'wait' if self.may_wait else 'unknown'
@@ -399,7 +407,8 @@ class Trace:
             if 2 * loading > host:
                 cause = 'data'
             else:
-                waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
+                waited = max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0)
+                waited = min(waited, (made if begins - call[1] > 30000 else begins) - since)
         cause = cause or ('launch' if host - waited <= 100000 else 'setup' if self.is_setup(since + waited, made) else 'host')
         ends = call[1] if begins - call[1] > 30000 else b
         for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), (self.late(), ends, b)):
@@ -543,6 +552,14 @@ WAITS = {'A1': ('launch', 'as_graph'), 'A16': ('data', 'no_data_waits'), 'A19': 
 
 
 def by_hand(trace):
+    """(finding, gain) of those with a gain; that of a wait is at most the wait."""
+    for row, gain in replayed(trace):
+        if gain is not None and row['Rule'] in USE_OF:
+            gain = trace.at_most_the_wait(gain, USE_OF[row['Rule']], row['Scope'])
+        yield row, gain
+
+
+def replayed(trace):
     """(finding, gain) of those with a gain; kernels count for what is told first."""
     replay, taken = trace.replay(), set()
     if not replay.is_sound():  # then gains are upper bounds
