@@ -110,7 +110,7 @@ static void find_steps(struct finder *f)
 	struct ws_slow_step *s = f->out;
 	const struct ws_windows *w = ws_windows(f->m, f->sel);
 	const int64_t told_ns = ws_meta_number(&f->m->meta, "flight.step_ns", 0),
-	              start_ns = ws_meta_number(&f->m->meta, "flight.step_start_ns", 0);
+	              start_ns = ws_meta_number(&f->m->meta, "flight.step_start_ns", INT64_MIN);
 
 	s->slow = told_ns > 0 ? find_told(f, w, start_ns,
 	                                        (int64_t)((uint64_t)start_ns + (uint64_t)told_ns / 2))

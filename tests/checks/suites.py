@@ -23,11 +23,11 @@ UNKEPT = re.compile(r"add_test\(NAME (\S+)(?:\s+CONFIGURATIONS \w+)?\s+COMMAND (
 
 def promises(root):
     """A test is a suite below the folder that its name begins with, or is called so by CMake."""
-    files = {}
+    files, cmake = {}, ""
     for path in glob.glob(os.path.join(root, "tests", "**", "*.*"), recursive=True):
         with open(path, encoding="utf-8", errors="replace") as f:
-            files[os.path.relpath(path, root).split(os.sep)[1], os.path.basename(path)] = f.read()
-    cmake = "".join(text for (_, name), text in files.items() if name == "CMakeLists.txt")
+            files[os.path.relpath(path, root).split(os.sep)[1], os.path.basename(path)] = text = f.read()
+        cmake += text if os.path.basename(path) == "CMakeLists.txt" else ""
     with open(os.path.join(root, "docs", "dev", "guarantees.md"), encoding="utf-8") as f:
         for top, name, cases in HELD_BY.findall(f.read()):
             text = files.get((top, f"test_{name}.c"))
