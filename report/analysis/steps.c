@@ -349,7 +349,17 @@ struct ws_steps_hint ws_steps_hint(struct ws_arena *texts, const struct ws_model
                                    const struct ws_step_candidates *c)
 {
 	const struct ws_step_candidate *best = &c->best[0];
+	size_t incomplete = 0;
 
+	for (size_t i = 0; i < m->nsteps; i++)
+		incomplete +=
+		        (m->steps[i].unfinished || m->steps[i].unsound) && !m->steps[i].warm_up;
+	if (incomplete)
+		return (struct ws_steps_hint){ws_arena_format(texts,
+		                                              "No step is measured: records of %zu "
+		                                              "step%s are missing or impossible",
+		                                              incomplete, WS_PLURAL(incomplete)),
+		                              "", ""};
 	if (c->n)
 		return (struct ws_steps_hint){
 		        "No range is called step. Likely: ",

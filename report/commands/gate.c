@@ -188,7 +188,12 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 		c->judgement.outcome = WS_GATE_UNDECIDED;
 		if (*devices)
 			snprintf(c->judgement.words, sizeof(c->judgement.words),
-			         "The baseline is of another device: %.300s.", devices);
+			         strcmp(c->key.device, WS_GATE_NO_DEVICE) != 0
+			                 ? "The baseline is of another device: %.300s."
+			                 : "These runs name no device, as without device work, or "
+			                   "cut "
+			                   "files. The baseline is of: %.300s.",
+			         devices);
 		else
 			snprintf(c->judgement.words, sizeof(c->judgement.words),
 			         "There is no baseline. Make these runs the baseline with "

@@ -43,6 +43,7 @@ struct ws_diff_result {
 	char cause[256];   /* its sentence with the cause; "" = none */
 	char reasons[512]; /* why the work is not the same, joined; "" = it is the same */
 	struct ws_comparison overall; /* of steps or elapsed time; basis NONE: there is none */
+	struct ws_comparison mean; /* of mean steps, if it certainly differs from that; else NONE */
 	double clock_mhz[2];          /* mean of each side; 0 = not recorded */
 	size_t copies[2]; /* number of recordings of each side that are copies of another one */
 	size_t pairs_apart; /* pairs that are left out because the clocks of their runs differed */
@@ -111,6 +112,7 @@ const char *ws_gate_name(enum ws_gate_outcome outcome);
 /* Options of a comparison for a gate. */
 struct ws_diff_opts ws_gate_diff_opts(void);
 
+#define WS_GATE_NO_DEVICE "unknown-device"
 /* Key of the runs of a gate: folder names of letters, digits and '-'. */
 struct ws_gate_key {
 	char workload[128], device[64];

@@ -85,7 +85,7 @@ void ws_gate_key_of(const struct ws_model *m, const char *path, const char *work
 	if (!*out->workload)
 		snprintf(out->workload, sizeof(out->workload), "workload");
 	if (!*out->device)
-		snprintf(out->device, sizeof(out->device), "unknown-device");
+		snprintf(out->device, sizeof(out->device), WS_GATE_NO_DEVICE);
 }
 
 /* --- accepted slowdowns ------------------------------------------------------------------- */
@@ -239,11 +239,22 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 		add_words(j, " Lock them, or record again.");
 		return WS_GATE_UNDECIDED;
 	}
+	/* as recordings of the baseline's are, if nobody recorded the candidate */
+	if (c->identical)
+		add_words(j, " All times are those of the baseline.");
 	/* Does a grade based on so few runs count? */
 	if (!(c->basis == WS_BASIS_RECORDINGS || c->basis == WS_BASIS_PAIRS || c->identical ||
 	      !isnan(opts->run_noise_percent))) {
 		add_words(j, " Record three runs or more per side, or pass --run-noise.");
 		j->runs_needed = runs_for(c, effect);
+		return WS_GATE_UNDECIDED;
+	}
+
+	const double most = 1 + fmax(0, opts->threshold_percent) / 100;
+
+	/* slow steps, of which the median says nothing */
+	if (r->mean.basis != WS_BASIS_NONE && r->mean.low > most && !ws_grade_is_slower(c->grade)) {
+		add_words(j, " `warpsheet report TRACE --table steps` shows these steps.");
 		return WS_GATE_UNDECIDED;
 	}
 	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
@@ -252,8 +263,6 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 		j->runs_needed = runs_for(c, effect);
 		return WS_GATE_UNDECIDED;
 	}
-
-	const double most = 1 + fmax(0, opts->threshold_percent) / 100;
 
 	if (c->high <= most)
 		return WS_GATE_PASSED;

@@ -173,7 +173,10 @@ void ws_diff_find_reasons(struct ws_diff *d)
 	if (has_steps(&d->side[0]) != has_steps(&d->side[1])) {
 		const int with = !has_steps(&d->side[0]);
 
-		add_reason(d, "%s has steps, %s has none (--step PATTERN names them)",
+		add_reason(d,
+		           d->side[!with].recordings[0].incomplete_steps
+		                   ? "%s has measured steps, but steps of %s lack records"
+		                   : "%s has steps, %s has none (--step PATTERN names them)",
 		           d->side[with].name, d->side[!with].name);
 	} else if (phases_of(&d->side[0]) && phases_of(&d->side[1]) &&
 	           phases_of(&d->side[0]) != phases_of(&d->side[1])) {

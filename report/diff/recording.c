@@ -251,8 +251,11 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 
 	c.windows = ws_windows(m, &c.sel);
 	out->nsamples = c.windows->n;
-	for (size_t s = 0; s < m->nsteps; s++)
+	for (size_t s = 0; s < m->nsteps; s++) {
 		out->unfinished += m->steps[s].unfinished;
+		out->incomplete_steps +=
+		        (m->steps[s].unfinished || m->steps[s].unsound) && !m->steps[s].warm_up;
+	}
 	out->has_steps = out->nsamples && c.windows->window[0].step != WS_NONE;
 	out->samples = ws_xarray(out->nsamples + 1, sizeof(*out->samples));
 	out->unrecorded_ns = ws_xarray(m->ncalibration + 1, sizeof(*out->unrecorded_ns));

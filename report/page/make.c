@@ -945,8 +945,8 @@ static void add_grey_line(struct ws_page_making *p)
 		                              sel->measured == 1 ? "step" : "steps", cut, out,
 		                              repeating, *apart ? "; " : "", apart, behind);
 	else if (sel->scope == WS_SCOPE_ALL && !sel->measured)
-		page->scope =
-		        ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
+		page->scope = ws_arena_format(p->texts, "the whole trace: no steps %s%s",
+		                              unsound || unfinished ? "measured" : "found", behind);
 	else
 		page->scope = ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
 	/* "lost: 2,657 (ring overflow) and 1 more kind, see Losses" */
