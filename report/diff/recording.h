@@ -158,7 +158,7 @@ struct ws_recording {
 	size_t nfacts;
 	uint64_t *dtypes; /* per place: bits of the dtypes read in it */
 	size_t nplaces;
-	size_t left_out; /* steps that are not measured, as their records are not whole */
+	size_t incomplete_steps; /* steps that are not measured, as their records are not whole */
 	size_t unfinished;           /* steps during which recording ended, which are left out */
 	uint32_t ndevices;           /* that ran kernels */
 	int on_cpu;                  /* as ws_model_on_cpu */
