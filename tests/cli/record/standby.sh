@@ -130,6 +130,7 @@ refused ctl status
 refused ctl start
 victim 1
 until [ "$(field 3)" = recording ]; do sleep 0.01; done
+until COLUMNS=1000 warpsheet ctl status | grep -q 't\.wtrace$'; do sleep 0.01; done # it has its name
 COLUMNS=1000 warpsheet ctl status | tr -s ' ' | sed "s/^ //; s#$PWD/##; s/[0-9][0-9]*/N/g"
 COLUMNS=80 warpsheet ctl status | awk 'length > 80 { print "too wide" } /PID/ { print $1, $2, NF }'
 refused ctl start

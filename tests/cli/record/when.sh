@@ -1,5 +1,5 @@
 # Traces that the flight recorder writes while the program runs, docs/dev/recorder.md, 12. Steps take 50 ms; planted ones
-# 1.5 s, and one that takes over 1 s is slow.
+# 3 s, and one that takes over 1 s is slow.
 # shellcheck source=tests/cli/record/victim.inc
 . "$(dirname "$0")/victim.inc"
 steps="python3 $(dirname "$0")/../../recorder/record/steps.py"
@@ -17,29 +17,29 @@ show() { # the reason, and whether two steps before the slow one are there, and 
 }
 
 echo '# each planted step has a trace; the run ends well'
-warpsheet-record --keep 4 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 12:50 1:50:1500 40:50 1:50:1500 20:50 2>/dev/null
+warpsheet-record --keep 9 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 12:50 1:50:3000 40:50 1:50:3000 20:50 2>/dev/null
 show
 echo '# two slow steps close to each other; then a bad end'
-warpsheet-record --keep 4 --flush-interval 500 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:1500 1:50:2500 30:50 kill 2>/dev/null
+warpsheet-record --keep 9 --flush-interval 500 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:3000 1:50:4000 30:50 kill 2>/dev/null
 show
 echo '# a slow step at the very end is in the last trace'
-warpsheet-record --keep 4 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:1500 exit:3 2>/dev/null
+warpsheet-record --keep 9 --when 'step > 20x median' -o t.wtrace -- $steps 8:50 1:50:3000 exit:3 2>/dev/null
 show
 echo '# steps of two threads, of which one takes 1.2 s: each step is judged by those of its thread'
-warpsheet-record --keep 4 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 1:1200 beside:12:50,1:1500,60:50 3:1200 2>/dev/null
+warpsheet-record --keep 9 --flush-interval 100 --when 'step > 20x median' -o t.wtrace -- $steps 1:1200 beside:12:50,1:3000,60:50 3:1200 2>/dev/null
 warpsheet report t.1.wtrace --table slow-step --format csv | grep -c ^beside
 show
 echo '# a signal, which the program does not get'
-warpsheet-record --keep 4 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
+warpsheet-record --keep 9 --flush-interval 100 --when signal -o t.wtrace -- $steps 8:50 usr2 20:50 2>/dev/null
 show
 echo '# its counters of losses are of that time'
 warpsheet-record --keep 0.3 --flush-interval 50 --when signal -o t.wtrace -- $steps 60:10 usr2 20:20 2>/dev/null
 show
 echo '# before anything is recorded'
-warpsheet-record --keep 4 --when signal -o t.wtrace -- sh -c 'kill -USR2 $PPID; sleep 1; exit 3' 2>&1 | grep yet
+warpsheet-record --keep 9 --when signal -o t.wtrace -- sh -c 'kill -USR2 $PPID; sleep 1; exit 3' 2>&1 | grep yet
 show
 echo '# warpsheet ctl dump'
-warpsheet-record --keep 4 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null | sed 's/process [0-9]*/process N/'
+warpsheet-record --keep 9 --flush-interval 100 -o t.wtrace -- $steps 8:50 dump 20:50 2>/dev/null | sed 's/process [0-9]*/process N/'
 show
 echo '# wrong words'
 for when in step 'step > 1x median' 'step > 2x mean' never; do
