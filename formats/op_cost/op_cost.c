@@ -409,11 +409,12 @@ static bool conv_result(struct inputs *op, int stride_at, int padding_at, uint64
 	const struct input *x = tensor_at(op, 0), *w = tensor_at(op, 1);
 	int dilation_at = (stride_at > padding_at ? stride_at : padding_at) + 1;
 	int64_t stride[MAX_DIMS], padding[MAX_DIMS] = {0}, dilation[MAX_DIMS];
+	const bool is_dilated = (size_t)dilation_at < op->n; /* PyTorch's own on a CPU cannot be */
 	size_t spatial = x->ndim - 2u;
 	int same = value_is(op, padding_at, "same");
 
 	if (!ints_exactly(op, stride_at, stride, spatial) ||
-	    !ints_exactly(op, dilation_at, dilation, spatial) ||
+	    (is_dilated && !ints_exactly(op, dilation_at, dilation, spatial)) ||
 	    (!same && !value_is(op, padding_at, "valid") &&
 	     !ints_exactly(op, padding_at, padding, spatial)))
 		return 0;
@@ -421,6 +422,7 @@ static bool conv_result(struct inputs *op, int stride_at, int padding_at, uint64
 		const int64_t limit = (int64_t)1 << 31;
 		int64_t size = (int64_t)x->dim[i + 2], kernel = (int64_t)w->dim[i + 2];
 
+		dilation[i] = is_dilated ? dilation[i] : 1;
 		if (x->dim[i + 2] > (uint64_t)limit || w->dim[i + 2] > (uint64_t)limit ||
 		    stride[i] < 1 || stride[i] > limit || padding[i] < 0 || padding[i] > limit ||
 		    dilation[i] < 1 || dilation[i] > limit || kernel < 1)

@@ -40,10 +40,16 @@ static bool are_registered = 1;
 static uint64_t (*hash_of_ops)(void);
 static _Atomic bool is_on;                   /* steps may be left out */
 static bool samples;                         /* steps that repeat others are */
+static bool is_shared;                       /* a second thread makes steps: all are recorded */
 static const void *leader;                   /* the thread whose marks count */
 static __thread char self;                   /* its address stands for the thread */
 static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
 static uint32_t nkinds, surprises, in_a_row; /* number of periods of that kind */
+static uint32_t nperiods;                    /* that began */
+/* Number of the last one of an unknown kind, of those since the one before, and whether the one
+ * that lasts may be the next. */
+static uint32_t unknown_at, unknown_every;
+static bool is_due;
 
 /* The period that lasts. */
 static struct {
@@ -234,7 +240,7 @@ static void learn(struct kind *kind, uint64_t ops)
 	kind->unrecorded = 0;
 }
 
-/* Number of periods that are recorded where an unknown kind came last time. */
+/* Number of periods that are recorded where an unknown kind is expected. */
 #define NEAR_UNKNOWN 3
 
 /* The kind that is expected next: the same again, or the other one after as many in a row as last
@@ -250,6 +256,22 @@ static struct kind *next_kind(void)
 	return before;
 }
 
+/* Where kinds take turns, an unknown one is expected again after as many periods as lay between the
+ * last two: images that a generator draws every tenth step. */
+static bool is_unknown_due(void)
+{
+	const uint32_t since = nperiods - unknown_at;
+
+	return unknown_every > NEAR_UNKNOWN && since >= unknown_every &&
+	       since - unknown_every < NEAR_UNKNOWN;
+}
+
+static void found_unknown(void)
+{
+	unknown_every = nperiods - unknown_at;
+	unknown_at = nperiods;
+}
+
 static void follow(struct kind *kind)
 {
 	if (before && kind != before) {
@@ -263,11 +285,14 @@ static void follow(struct kind *kind)
 static void start_period(void)
 {
 	struct kind *next = next_kind();
-	const bool may_rest = next && is_known(next);
+
+	nperiods++;
+	is_due = is_unknown_due();
+	const bool may_rest = next && is_known(next) && !is_due && !is_shared;
 	bool records = !samples || !may_rest || next->unrecorded >= next->rest;
 
 	is_blind = 0;
-	if (ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
+	if (!is_shared && ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
 		ws_calibrate_begun();
 		records = records && !ws_step_is_left_out();
 		is_blind = ws_step_is_left_out() && by_optimizer;
@@ -291,6 +316,8 @@ static void end_period(void)
 	if (!period.is_rest && !is_silent) {
 		kind = kind_of_period();
 		kind->used = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
+		if (!is_known(kind) && (!ops || is_due))
+			found_unknown();
 		if (ops)
 			learn(kind, ops);
 		else if (is_known(kind))
@@ -324,6 +351,7 @@ static void mark_period(uint64_t what)
 		return;
 	int64_t now_ns = ws_now_ns();
 	(void)put_period(now_ns, WS_OP_PERIOD_BEGIN);
+	found_unknown();
 	set_recorded(1);
 	begin_period(now_ns, 1);
 }
@@ -359,11 +387,18 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	ws_lock(&lock, &signals);
 	int32_t hooks = warpsheet_module_hooks;
 	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
-		/* two threads: which one's steps these are is unknown */
-		if (!is_recorded && !ws_is_silent())
-			(void)put_whole_or_rest(ws_now_ns());
-		is_on = 0;
-		set_recorded(1);
+		/* Two threads: which one's operations lie in a step is unknown, so all are
+		 * recorded. The periods of the first one go on, as --when judges them. */
+		if (!is_shared && !ws_is_silent()) {
+			const int64_t now_ns = ws_now_ns();
+
+			if (!is_recorded) {
+				(void)put_whole_or_rest(now_ns);
+				begin_period(now_ns, 1);
+			}
+			set_recorded(1);
+		}
+		is_shared = 1;
 	} else if (mark == WS_PERIOD_STEPS) {
 		by_optimizer = 1;
 		take(what, 1);

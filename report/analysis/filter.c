@@ -138,8 +138,8 @@ static uint32_t step_of_range(const struct ws_model *m, const struct ws_joined_r
 
 	if (step != WS_NONE || r->context->marks & WS_IN_WARM_UP)
 		return step;
-	return ws_step_holding(m, r->context->process, r->start_ns - (r->start_ns == r->end_ns),
-	                       r->end_ns, r->context->thread);
+	return ws_step_holding(m, r->context->process, r->context->thread,
+	                       r->start_ns - (r->start_ns == r->end_ns), r->end_ns, true);
 }
 
 static bool asks_for_steps(const struct ws_selection *s)
@@ -188,13 +188,16 @@ static bool in_scope(const struct ws_model *m, const struct ws_selection *s, con
 
 /* What a process did then in a range, WS_NONE. */
 static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t range,
-                            uint32_t process, int64_t start_ns, int64_t end_ns)
+                            uint32_t process, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct ws_joined_range *r = ws_joined_rows_range(rows, range);
 
-	return (struct thing){range,    ws_joined_step_at(rows, m, r, process, start_ns, end_ns),
-	                      WS_NONE,  r ? r->context->marks : 0,
-	                      start_ns, end_ns};
+	return (struct thing){range,
+	                      ws_joined_step_at(rows, m, r, process, thread, start_ns, end_ns),
+	                      WS_NONE,
+	                      r ? r->context->marks : 0,
+	                      start_ns,
+	                      end_ns};
 }
 
 bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i)
@@ -203,7 +206,7 @@ bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, 
 
 	if (s->memory || s->scope == WS_SCOPE_ALL)
 		return !s->memory || s->memory[i];
-	struct thing t = done_at(m, s->rows, e->range, e->process, e->time_ns, e->time_ns);
+	struct thing t = done_at(m, s->rows, e->range, e->process, WS_NONE, e->time_ns, e->time_ns);
 	return in_scope(m, s, &t);
 }
 
@@ -320,14 +323,14 @@ static void select_all(struct selector *c)
 	for (uint32_t i = 0; i < ops->n; i++) {
 		const uint32_t process = m->threads[ops->thread[i]].process;
 		const struct thing t = done_at(m, c->rows, m->cpu_ops.range[i], process,
-		                               ops->start_ns[i], ops->end_ns[i]);
+		                               ops->thread[i], ops->start_ns[i], ops->end_ns[i]);
 
 		s->op[i] = keeps_host(c, &t, process);
 	}
 	for (size_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
 		const struct thing t =
-		        done_at(m, c->rows, e->range, e->process, e->time_ns, e->time_ns);
+		        done_at(m, c->rows, e->range, e->process, WS_NONE, e->time_ns, e->time_ns);
 
 		s->memory[i] =
 		        keeps_host(c, &t, e->process) &&
@@ -546,14 +549,14 @@ void ws_select_step(const struct ws_model *m, const struct ws_selection *sel, ui
 	for (uint32_t i = 0; i < ops->n; i++)
 		out->op[i] = sel->op[i] && done_at(m, rows, m->cpu_ops.range[i],
 		                                   m->threads[ops->thread[i]].process,
-		                                   ops->start_ns[i], ops->end_ns[i])
+		                                   ops->thread[i], ops->start_ns[i], ops->end_ns[i])
 		                                           .step == step;
 	for (size_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
 
-		out->memory[i] =
-		        sel->memory[i] &&
-		        done_at(m, rows, e->range, e->process, e->time_ns, e->time_ns).step == step;
+		out->memory[i] = sel->memory[i] && done_at(m, rows, e->range, e->process, WS_NONE,
+		                                           e->time_ns, e->time_ns)
+		                                                   .step == step;
 	}
 	if (!sel->call)
 		return;

@@ -198,8 +198,8 @@ static void add_host(struct finder *f)
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(rows, i);
-		const uint32_t step = ws_joined_step_at(rows, m, &r, r.context->process, r.start_ns,
-		                                        r.end_ns);
+		const uint32_t step = ws_joined_step_at(rows, m, &r, r.context->process,
+		                                        r.context->thread, r.start_ns, r.end_ns);
 		const struct ws_joined_range *around = ws_joined_rows_range(rows, r.parent);
 		const double ns = (double)(r.end_ns - r.start_ns);
 

@@ -194,6 +194,34 @@ const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *aren
 	return said;
 }
 
+#define THREADS_SAID 4
+
+const char *ws_steps_threads_words(const struct ws_model *m, struct ws_arena *arena)
+{
+	int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+	const char *said = "";
+	size_t nthreads = 0;
+
+	for (uint32_t thread = 0; thread < m->nthreads; thread++) {
+		struct ws_stat stat;
+		size_t n = 0;
+
+		for (uint32_t s = 0; s < m->nsteps && m->threads[thread].has_steps; s++)
+			if (m->steps[s].thread == thread && ws_step_is_measured(m, s))
+				ns[n++] = m->steps[s].total_ns;
+		if (!n || ++nthreads > THREADS_SAID)
+			continue;
+		ws_stat_of(ns, n, &stat);
+		said = ws_arena_format(arena, "%s%s%zu of thread %" PRIu64 " (median %s)", said,
+		                       *said ? ", " : "", n, m->threads[thread].tid,
+		                       ws_say_time(arena, stat.median));
+	}
+	free(ns);
+	return nthreads < 2 ? ""
+	                    : ws_arena_format(arena, "Steps of %zu threads overlap: %s%s", nthreads,
+	                                      said, nthreads > THREADS_SAID ? ", …" : "");
+}
+
 /* "0, 1, 11 …" */
 static const char *recorded_steps(const struct ws_model *m, struct ws_arena *arena)
 {

@@ -481,8 +481,8 @@ uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, ui
 	const struct ws_op_tree *tree = &m->cpu_ops.tree;
 
 	return ws_joined_step_at(rows, m, ws_joined_rows_range(rows, m->cpu_ops.range[op]),
-	                         m->threads[tree->thread[op]].process, tree->start_ns[op],
-	                         tree->end_ns[op]);
+	                         m->threads[tree->thread[op]].process, tree->thread[op],
+	                         tree->start_ns[op], tree->end_ns[op]);
 }
 
 static int by_step(const void *pa, const void *pb)
@@ -500,7 +500,8 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	uint32_t step = ws_joined_range_step(f->rows, r);
 
 	if (step == WS_NONE && f->m->step_mark)
-		step = ws_step_holding(f->m, r->context->process, r->start_ns, r->end_ns, WS_NONE);
+		step = ws_step_holding(f->m, r->context->process, r->context->thread, r->start_ns,
+		                       r->end_ns, false);
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 

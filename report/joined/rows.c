@@ -43,22 +43,22 @@ uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 }
 
 uint32_t ws_joined_step_at(const struct ws_joined_rows *rows, const struct ws_model *m,
-                           const struct ws_joined_range *range, uint32_t process, int64_t start_ns,
-                           int64_t end_ns)
+                           const struct ws_joined_range *range, uint32_t process, uint32_t thread,
+                           int64_t start_ns, int64_t end_ns)
 {
 	const uint32_t step = range ? ws_joined_range_step(rows, range) : WS_NONE;
 
 	if (step != WS_NONE || (range && range->context->marks & WS_IN_WARM_UP))
 		return step;
-	return ws_step_holding(m, process, start_ns, end_ns, WS_NONE);
+	return ws_step_holding(m, process, thread, start_ns, end_ns, false);
 }
 
 uint32_t ws_joined_call_step(struct ws_joined_rows *rows, const struct ws_model *m,
                              const struct ws_joined_call *call)
 {
 	return ws_joined_step_at(rows, m, ws_joined_rows_range(rows, call->range),
-	                         m->threads[call->kind->thread].process, call->start_ns,
-	                         call->start_ns + call->dur_ns);
+	                         m->threads[call->kind->thread].process, call->kind->thread,
+	                         call->start_ns, call->start_ns + call->dur_ns);
 }
 
 void ws_joined_rows_free(struct ws_joined_rows *rows)

@@ -116,11 +116,12 @@ static inline uint32_t ws_joined_range_step(const struct ws_joined_rows *rows,
 {
 	return range->step < rows->nsteps_of ? rows->step_of[range->step] : WS_NONE;
 }
-/* The step of work of a process from start to end, inside a range (NULL: outside ranges): the step
- * of the range, else the step of another thread during which it happened; WS_NONE. */
+/* The step of work of a process, and thread (WS_NONE: not known), from start to end, inside a range
+ * (NULL: outside ranges): the step of the range, else the step of another thread during which it
+ * happened; WS_NONE. */
 uint32_t ws_joined_step_at(const struct ws_joined_rows *rows, const struct ws_model *m,
-                           const struct ws_joined_range *range, uint32_t process, int64_t start_ns,
-                           int64_t end_ns);
+                           const struct ws_joined_range *range, uint32_t process, uint32_t thread,
+                           int64_t start_ns, int64_t end_ns);
 /* … of a call. */
 uint32_t ws_joined_call_step(struct ws_joined_rows *rows, const struct ws_model *m,
                              const struct ws_joined_call *call);

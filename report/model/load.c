@@ -149,7 +149,7 @@ uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid)
 		return at;
 	WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity);
 	at = m->nthreads++;
-	m->threads[at] = (struct ws_thread){pid, 0, 0, process_number(l, pid)};
+	m->threads[at] = (struct ws_thread){.pid = pid, .process = process_number(l, pid)};
 	ws_idmap_put(&l->thread_of, id, at);
 	return at;
 }

@@ -372,6 +372,7 @@ struct ws_thread {
 	uint64_t pid, tid;
 	uint32_t name;    /* text; 0 = none */
 	uint32_t process; /* number, not pid */
+	bool has_steps;   /* its optimizer ends steps: those that are by_marks */
 };
 
 struct ws_config {
@@ -789,11 +790,12 @@ void ws_steps_count_measured(struct ws_model *m);
  * m->kept_from_ns. Recounts nmeasured.
  */
 void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
-/* The step of the process that contains [start, end] and began last; WS_NONE if there is none.
- * Steps that are ranges of this thread do not count, because they contain only what lies in their
- * range. */
-uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
-                         int64_t end_ns, uint32_t but_thread);
+/* The step of the process that contains [start, end] and began last; WS_NONE if there is none. A
+ * thread (WS_NONE: not known) whose optimizer ends steps has no part in those of others.
+ * but_own_ranges: not a step that is a range of this thread, as it contains only what lies in it.
+ */
+uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, uint32_t thread,
+                         int64_t start_ns, int64_t end_ns, bool but_own_ranges);
 /* The part of the run to which a record belongs, by its step (WS_NONE: none) and the marks of its
  * range; never WS_SCOPE_ALL. */
 enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);

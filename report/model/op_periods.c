@@ -25,19 +25,24 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* Each that was not recorded is like the last one of the same marks that was, if the next of them
- * has the same operations. */
+ * has the same operations. Of several with the same operations, one that follows such a period as
+ * it does: what its backward operations are the backward of may lie in the period before. */
 static void find_alike(struct ws_model *m, struct ws_arena *temp)
 {
-	struct ws_strtab kinds = {0};
+	struct ws_strtab kinds = {0}; /* of marks, and of marks behind others */
 	struct ws_op_period *p = m->op_periods;
-	uint32_t *kind, *last, *next, n = 0;
+	uint32_t *kind, *place, *last, *next, n = 0;
 
 	WS_NEW(temp, kind, m->nop_periods);
+	WS_NEW(temp, place, m->nop_periods);
 	for (size_t i = 0; i < m->nop_periods; i++) {
-		const uint64_t key[] = {p[i].thread, p[i].marks};
+		const bool follows = i && p[i - 1].thread == p[i].thread;
+		const uint64_t key[] = {p[i].thread, p[i].marks, follows ? p[i - 1].marks : 0};
 
-		kind[i] = (uint32_t)ws_strtab_add(&kinds, key, sizeof(key)) - 1;
+		kind[i] = (uint32_t)ws_strtab_add(&kinds, key, 2 * sizeof(*key)) - 1;
+		place[i] = (uint32_t)ws_strtab_add(&kinds, key, sizeof(key)) - 1;
 		n = kind[i] >= n ? kind[i] + 1 : n;
+		n = place[i] >= n ? place[i] + 1 : n;
 	}
 	ws_strtab_free(&kinds);
 	WS_NEW(temp, last, n);
@@ -46,8 +51,11 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 	memset(next, 0xff, n * sizeof(*next));
 	for (uint32_t i = 0; i < m->nop_periods; i++) {
 		if (p[i].ops)
-			last[kind[i]] = i;
+			last[kind[i]] = last[place[i]] = i;
 		p[i].source = p[i].is_unrecorded ? WS_NONE : last[kind[i]];
+		if (p[i].source != WS_NONE && last[place[i]] != WS_NONE &&
+		    p[last[place[i]]].ops == p[p[i].source].ops)
+			p[i].source = last[place[i]];
 	}
 	for (uint32_t i = (uint32_t)m->nop_periods; i-- > 0;) {
 		if (p[i].ops)

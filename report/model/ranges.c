@@ -297,6 +297,7 @@ void ws_steps_sort(struct ws_model *m)
 			reach_ns = step->start_ns + step->total_ns;
 		step->reach_ns = reach_ns;
 		step->number = number_of_step(m, step->name, step->index);
+		m->threads[step->thread].has_steps |= step->by_marks;
 		step->phase_ns[WS_PHASE_OTHER] = step->total_ns;
 		for (int p = 0; p < WS_PHASE_OTHER; p++)
 			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
@@ -343,18 +344,21 @@ void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
 	ws_steps_count_measured(m);
 }
 
-uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
-                         int64_t end_ns, uint32_t but_thread)
+uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, uint32_t thread,
+                         int64_t start_ns, int64_t end_ns, bool but_own_ranges)
 {
+	const bool has_own = thread < m->nthreads && m->threads[thread].has_steps;
 	size_t at;
 
 	WS_COUNT_FIRST(at, m->nsteps, m->steps[at].start_ns <= start_ns);
 	while (at-- > 0 && m->steps[at].reach_ns >= end_ns) {
 		const struct ws_model_step *s = &m->steps[at];
 
-		if (s->by_time && s->start_ns + s->total_ns >= end_ns &&
-		    (s->by_marks || s->thread != but_thread) &&
-		    m->threads[s->thread].process == process)
+		if (!s->by_time || s->start_ns + s->total_ns < end_ns ||
+		    m->threads[s->thread].process != process ||
+		    (s->thread == thread && but_own_ranges && !s->by_marks))
+			continue;
+		if (s->thread == thread || !has_own)
 			return (uint32_t)at;
 	}
 	return WS_NONE;

@@ -641,7 +641,7 @@ static void add_tree(struct ws_page_making *p)
 
 struct operation {
 	uint64_t calls;
-	int64_t self_ns;
+	int64_t self_ns, total_ns; /* total: with the operations inside it, as its FLOPs are */
 	int64_t flops;
 	bool flops_unknown;
 	uint32_t class;
@@ -698,6 +698,7 @@ static void add_operations(struct ws_page_making *p)
 			continue;
 		to->calls++;
 		to->self_ns += s.self_ns[i];
+		to->total_ns += tree->end_ns[i] - tree->start_ns[i];
 		to->class = config->kind;
 		to->flops_unknown |= config->flops < 0;
 		to->flops += config->flops > 0 ? config->flops : 0;
@@ -728,7 +729,7 @@ static void add_operations(struct ws_page_making *p)
 		        .flops_per_s = from->flops_unknown || !from->flops
 		                               ? NAN
 		                               : 1e9 * ws_stat_ratio((double)from->flops,
-		                                                     (double)from->self_ns),
+		                                                     (double)from->total_ns),
 		        .attained = NAN};
 	}
 	p->page->more_kernels = n > MOST_OPERATIONS ? n - MOST_OPERATIONS : 0;

@@ -990,6 +990,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            "steps has them.",
 			            NULL);
 	}
+	if (*ws_steps_threads_words(p->m, p->texts))
+		ws_page_say(p->page, "", ws_steps_threads_words(p->m, p->texts), ".", NULL);
 	if (page->has_steps && !page->on_cpu) {
 		/* Where steps are calls or ranges, what the program does between two of a thread:
 		 * the median, as it may rest between two epochs. */

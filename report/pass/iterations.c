@@ -563,7 +563,8 @@ void ws_pass_find_iterations(struct ws_pass *p)
 
 /* Shorter evaluations, in percent of the step, do not change displayed numbers. */
 #define LEAST_EVALUATION_PERCENT 5
-/* A step with this many times the calls of other steps contains other work. */
+/* A step with this many times the calls of other steps, or with more calls and this many times
+ * their FLOPs, contains other work. */
 #define MORE_THAN_USUAL 2
 
 /* The measured steps of a thread, by begin. */
@@ -571,6 +572,7 @@ struct steps_of_thread {
 	uint32_t *step;
 	size_t n;
 	uint32_t *calls; /* per step: calls of one module without a backward */
+	double *flops;   /* their FLOPs */
 	int64_t *sorted;
 	int64_t *extra_ns; /* per step: time of its evaluations */
 	int64_t median_ns;
@@ -590,13 +592,22 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 	uint32_t at = WS_NONE, seen = 0;
 
 	memset(s->calls, 0, s->n * sizeof(*s->calls));
-	for (size_t i = first; i < last; i++)
-		if (c->call[i].name == name && c->call[i].step != WS_NONE &&
-		    !c->call[i].has_backward)
-			s->calls[c->call[i].step]++;
+	memset(s->flops, 0, s->n * sizeof(*s->flops));
+	for (size_t i = first; i < last; i++) {
+		const struct root_call *call = &c->call[i];
+
+		if (call->name != name || call->step == WS_NONE || call->has_backward)
+			continue;
+		s->calls[call->step]++;
+		s->flops[call->step] += c->flops[ops_begun(c->ops, call->thread, call->end_ns)] -
+		                        c->flops[ops_begun(c->ops, call->thread, call->start_ns)];
+	}
 	for (size_t i = 0; i < s->n; i++)
 		s->sorted[i] = s->calls[i];
-	int64_t usual = lower_median(s->sorted, s->n);
+	const int64_t usual = lower_median(s->sorted, s->n);
+	for (size_t i = 0; i < s->n; i++)
+		s->sorted[i] = (int64_t)s->flops[i];
+	const double usual_flops = (double)lower_median(s->sorted, s->n);
 	for (size_t i = first; i < last; i++) {
 		struct root_call *call = &c->call[i];
 
@@ -604,7 +615,9 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 			continue;
 		seen = call->step == at ? seen : 0;
 		at = call->step;
-		if (call->has_backward || s->calls[at] <= MORE_THAN_USUAL * usual ||
+		if (call->has_backward || s->calls[at] <= usual ||
+		    (s->calls[at] <= MORE_THAN_USUAL * usual &&
+		     s->flops[at] <= MORE_THAN_USUAL * usual_flops) ||
 		    seen++ >= s->calls[at] - usual)
 			call->step = WS_NONE;
 	}
@@ -619,6 +632,7 @@ static void find_evaluations(struct calls *c)
 	WS_NEW(&c->m->arena, c->m->evaluations, c->n);
 	WS_NEW(&c->temp, s.step, nsteps);
 	WS_NEW(&c->temp, s.calls, nsteps);
+	WS_NEW(&c->temp, s.flops, nsteps);
 	WS_NEW(&c->temp, s.sorted, nsteps);
 	WS_NEW(&c->temp, s.extra_ns, nsteps);
 	WS_NEW(&c->temp, is_done, c->m->ntexts);

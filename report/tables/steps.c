@@ -16,6 +16,9 @@ static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
 	if (*words)
 		ws_table_note(t, "%s, and %s not measured.", words,
 		              ws_steps_apart(tab->m) == 1 ? "is" : "are");
+	words = ws_steps_threads_words(tab->m, tab->temp);
+	if (*words)
+		ws_table_note(t, "%s.", words);
 	words = ws_calibration_words(tab->m, tab->temp);
 	if (*words)
 		ws_table_note(t, "%s", words);

@@ -357,6 +357,8 @@ def check_step():
             equal("names that a cell cuts", b.run(f"unlike({cut})"), ["k" * 9 + "…" + "k" * 35 + end for end in "ab"] + cut[2:])
             equal("numbers beside each other", b.run("[34e6, 34.04e6, 36.7e6, 5, 0, 990.4].map(shownTime)"), ["34 ms", "34.0 ms", "36.7 ms", "5 ns", "0 ns", "990 ns"])
             equal("a share that is not known", b.run("shownPercent(null)"), "")
+            equal("steps in the chart of measured ones", b.run("""[["no", null], ["no", "evaluation"], ["yes", null]]
+                .map(r => isMeasured({ columns: [{ id: "warm_up" }, { id: "contains" }] }, r))"""), [True, False, False])
             equal("labels", [s[:20] for s in b.run(f"clips({alike}, 32)")], ["sm80_xmm…size64x256x", "sm80_xmm…size128x128", "sm80_xmm…size64x256x"])
             quiet(b, "step.html, used")
 

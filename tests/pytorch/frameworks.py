@@ -101,10 +101,34 @@ def timm():
     return 16, 0
 
 
+def unet():
+    from diffusers import UNet2DModel
+    return UNet2DModel(sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(32, 32),
+                       down_block_types=("DownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "UpBlock2D"))
+
+
+def diffusion():
+    """Trains the model of a diffusion, which draws images by its pipeline behind every tenth step."""
+    from diffusers import DDPMPipeline, DDPMScheduler
+    model, scheduler = unet(), DDPMScheduler(num_train_timesteps=100)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for i in range(41):
+        noise, t = torch.randn(4, 1, 16, 16), torch.randint(0, 100, (4,))
+        optimizer.zero_grad()
+        noisy = scheduler.add_noise(torch.ones(4, 1, 16, 16), noise, t)
+        nn.functional.mse_loss(model(noisy, t).sample, noise).backward()
+        optimizer.step()
+        if i % 10 == 9:
+            pipeline = DDPMPipeline(model, scheduler)
+            pipeline.set_progress_bar_config(disable=True)
+            pipeline(num_inference_steps=4, output_type="np")
+            model.train()
+    return 36, 4
+
+
 def diffusers():
-    from diffusers import DDPMScheduler, UNet2DModel
-    model = UNet2DModel(sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(32, 32),
-                        down_block_types=("DownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "UpBlock2D")).eval()
+    from diffusers import DDPMScheduler
+    model = unet().eval()
     noise, image = DDPMScheduler(), torch.ones(1, 1, 16, 16)
     noise.set_timesteps(16)
     with torch.no_grad():

@@ -6,7 +6,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 
 missing=
-for program in trainer generate lightning accelerate timm diffusers; do
+for program in trainer generate lightning accelerate timm diffusers diffusion; do
 	for how in shapes full; do
 		status=0
 		trace=$program.$how.wtrace

@@ -88,6 +88,62 @@ def critics():
     return 5, 0
 
 
+def samples():
+    """A GAN that draws images every tenth step."""
+    g, d = mlp(16, 32, 16), mlp(16, 32, 1)
+    of_g, of_d = torch.optim.Adam(g.parameters()), torch.optim.Adam(d.parameters())
+    for i in range(61):
+        fake = g(torch.ones(4, 16))
+        for optimizer, seen in ((of_d, fake.detach()), (of_g, fake)):
+            optimizer.zero_grad()
+            d(seen).mean().backward()
+            optimizer.step()
+        if i % 10 == 9:
+            with torch.no_grad():
+                for _ in range(40):
+                    g(torch.ones(1024, 16)).mul(127).clamp(0, 255).to(torch.uint8)
+    return 60 - 6, 6
+
+
+def critics_sample():
+    """Each critic's step asks the generator without a gradient; an image is one call more, of many times the work."""
+    g, d = mlp(8, 32, 16), mlp(16, 32, 1)
+    of_g, of_d = torch.optim.Adam(g.parameters()), torch.optim.Adam(d.parameters())
+    for i in range(41):
+        for _ in range(5):
+            with torch.no_grad():
+                fake = g(torch.ones(16, 8))
+            of_d.zero_grad()
+            (d(fake).mean() - d(torch.ones(16, 16)).mean()).backward()
+            of_d.step()
+        of_g.zero_grad()
+        (-d(g(torch.ones(16, 8))).mean()).backward()
+        of_g.step()
+        if i % 10 == 9:
+            with torch.no_grad():
+                g(torch.ones(200000, 8))
+    return 40 - 4, 4
+
+
+def two_threads():
+    """Each trains a model of its own. The first iteration of each is none."""
+    from threading import Thread
+
+    def train(width, n):
+        model = mlp(width, 64, 4)
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(n):
+            optimizer.zero_grad()
+            model(torch.ones(16, width)).mean().backward()
+            optimizer.step()
+    threads = [Thread(target=train, args=job) for job in ((32, 20), (256, 30))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return 19 + 29, 0
+
+
 def accumulation():
     model = mlp(16, 32, 4)
     optimizer = torch.optim.AdamW(model.parameters())

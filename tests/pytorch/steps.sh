@@ -17,7 +17,7 @@ print(int(100 * mean.get((sys.argv[2], "host"), 0) / mean["total", "wall"]))
 PY
 }
 
-for program in closure lbfgs evaluation gan critics accumulation distillation rollouts by_hand inference generation; do
+for program in closure lbfgs evaluation gan critics samples critics_sample two_threads accumulation distillation rollouts by_hand inference generation; do
 	"$ws" record --pytorch -o $program.wtrace -- "$python" "$here/steps.py" $program >$program.log 2>&1 ||
 		{ cat $program.log; fail "recording $program"; }
 	equal "$program" "$(found_steps $program.wtrace)" "$(grep '^steps' $program.log)"
@@ -47,6 +47,22 @@ contains page.out "20 measured steps"
 table gan.wtrace ranges
 contains gan.wtrace.ranges.csv "Adam 2"
 contains gan.wtrace.ranges.csv "Linear 2"
+
+# a step on each of two threads has its own forward, backward and optimizer
+"$ws" report two_threads.wtrace --table step-statistics --format csv -o phases.csv >/dev/null
+for phase in forward backward optimizer; do
+	equal "$phase on two threads" "$(csv_cell phases.csv Steps Phase=$phase)" 48
+done
+"$ws" report two_threads.wtrace >page.out 2>/dev/null
+contains page.out "Steps of 2 threads overlap: "
+
+# images that a generator draws are recorded from the second time on, and are a phase of their own
+"$ws" query samples.wtrace "SELECT count(*) AS n FROM op_period_record WHERE part = 'begin'" --scope all --format csv -o begins.csv >/dev/null
+[ "$(csv_cell begins.csv n)" -le 2 ] || fail "$(cat begins.csv) times images were not expected"
+for program in samples critics_sample; do
+	"$ws" report $program.wtrace --table step-statistics --format csv -o phases.csv >/dev/null
+	equal "$program: images" "$(csv_cell phases.csv Steps Phase=evaluation)" "$(sed -n 's/.*apart //p' $program.log)"
+done
 
 # what starts ranks is none
 cat >rank.py <<'PY'

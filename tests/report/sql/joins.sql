@@ -97,6 +97,19 @@ FROM WARPSHEET_cpu_op ORDER BY thread, start_ns, dur_ns DESC;
 CREATE INDEX temp.op_of ON op (thread, start);
 CREATE INDEX temp.op_sequence ON op (sequence);
 CREATE INDEX temp.op_named ON op (external_id);
+-- The thread of a forward thread's number: where most of the forward operations began before their backward, else the
+-- one that runs them. (Of two such numbers that share two threads nothing is known here.)
+CREATE TEMP TABLE numbered AS
+SELECT number, thread FROM (
+	SELECT number, thread, n, max(n) OVER (PARTITION BY number) AS most,
+	       row_number() OVER (PARTITION BY number ORDER BY n DESC, thread <> runs) AS place,
+	       count(*) OVER (PARTITION BY number, n) AS alike, runs
+	FROM (SELECT b.forward_thread AS number, f.thread, count(*) AS n,
+	             (SELECT thread FROM op o WHERE o.forward_thread = b.forward_thread AND sequence >= 0 ORDER BY id LIMIT 1) AS runs
+	      FROM op b JOIN (SELECT max(id) AS id, sequence, thread FROM op WHERE NOT forward_thread AND sequence >= 0
+	                      GROUP BY sequence, thread) f ON f.sequence = b.sequence JOIN op last ON last.id = f.id
+	      WHERE b.forward_thread AND last.start <= b.start GROUP BY b.forward_thread, f.thread))
+WHERE n = most AND place = 1 AND (alike = 1 OR thread = runs);
 UPDATE op SET parent = (
 	SELECT p.id FROM op p
 	WHERE p.thread = op.thread AND p.start >= op.start - ns AND p.start <= op.start AND p.id < op.id
@@ -109,9 +122,9 @@ UPDATE op SET parent = (
 		WHERE to_thread = op.thread AND to_ns = op.start
 		AND op.id = (SELECT min(id) FROM op o WHERE o.thread = to_thread AND o.start = to_ns)
 		ORDER BY WARPSHEET_flow.rowid DESC, f.id LIMIT 1)
-	WHEN forward_thread AND sequence >= 0 AND (
-		SELECT count(DISTINCT forward_thread) FROM op WHERE forward_thread AND sequence >= 0) = 1 THEN (
-		SELECT max(f.id) FROM op f WHERE f.sequence = op.sequence AND NOT f.forward_thread) END
+	WHEN forward_thread AND sequence >= 0 THEN (
+		SELECT max(f.id) FROM op f WHERE f.sequence = op.sequence AND NOT f.forward_thread
+		AND f.thread = (SELECT thread FROM numbered WHERE number = op.forward_thread)) END
 FROM (SELECT max(end - start) AS ns FROM op) AS longest;
 CREATE INDEX temp.op_in ON op (parent);
 CREATE TEMP TABLE inherited (id INTEGER PRIMARY KEY, forward);

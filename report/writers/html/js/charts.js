@@ -133,14 +133,15 @@ function columnsChart(rows, names, series, unit, axis) { // stacked columns over
   });
   return svg;
 }
+const isMeasured = (t, r) => r[at(t, "warm_up")] !== "yes" && !r[at(t, "contains")];
 // Which charts there are: of a table, the rows that pass `where`, at most `most` of them.
 const CHARTS = [
   { table: "steps", title: "Time of each measured step by phase", names: "step",
     values: ["window_forward_ns", "window_loss_ns", "window_backward_ns", "window_optimizer_ns", "window_remainder_ns"],
-    most: 200, kind: columnsChart, first: true, where: (t, r) => r[at(t, "warm_up")] !== "yes" },
+    most: 200, kind: columnsChart, first: true, where: isMeasured },
   { table: "steps", title: "Time of each measured step by phase, on the host", names: "step",
     values: ["forward_ns", "loss_ns", "backward_ns", "optimizer_ns", "remainder_ns"],
-    most: 200, kind: columnsChart, first: true, where: (t, r) => r[at(t, "warm_up")] !== "yes" && r[at(t, "window_remainder_ns")] === null },
+    most: 200, kind: columnsChart, first: true, where: (t, r) => isMeasured(t, r) && r[at(t, "window_remainder_ns")] === null },
   { table: "execution", title: "Where each step went, idle causes included", names: "step", values: ["computing_us", "collective_us", "copy_us", "launch_us", "host_us", "sync_us", "data_us", "wait_us",
     "device_us", "start_us", "end_us", "unknown_us"], most: 200, kind: columnsChart, where: (t, r) => /^\d+$/.test(r[at(t, "step")]) },
   { table: "softmax-matmul", title: "Attention, all layers, forward: kernel time", names: "part", values: ["gpu_ns"], most: 6,
