@@ -199,9 +199,21 @@ const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *aren
 const char *ws_steps_threads_words(const struct ws_model *m, struct ws_arena *arena)
 {
 	int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+	const struct ws_model_step *longest = NULL;
 	const char *said = "";
+	bool overlaps = false;
 	size_t nthreads = 0;
 
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		const struct ws_model_step *step = &m->steps[s];
+
+		if (!m->threads[step->thread].has_steps || !ws_step_is_measured(m, s))
+			continue;
+		const int64_t end_ns = longest ? longest->start_ns + longest->total_ns : INT64_MIN;
+
+		overlaps |= longest && longest->thread != step->thread && step->start_ns < end_ns;
+		longest = step->start_ns + step->total_ns > end_ns ? step : longest;
+	}
 	for (uint32_t thread = 0; thread < m->nthreads; thread++) {
 		struct ws_stat stat;
 		size_t n = 0;
@@ -218,8 +230,9 @@ const char *ws_steps_threads_words(const struct ws_model *m, struct ws_arena *ar
 	}
 	free(ns);
 	return nthreads < 2 ? ""
-	                    : ws_arena_format(arena, "Steps of %zu threads overlap: %s%s", nthreads,
-	                                      said, nthreads > THREADS_SAID ? ", …" : "");
+	                    : ws_arena_format(arena, "Steps of %zu threads%s: %s%s", nthreads,
+	                                      overlaps ? " overlap" : "", said,
+	                                      nthreads > THREADS_SAID ? ", …" : "");
 }
 
 /* "0, 1, 11 …" */

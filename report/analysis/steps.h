@@ -57,8 +57,8 @@ bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 size_t ws_steps_apart(const struct ws_model *m);
 const char *ws_step_apart_name(uint8_t apart);
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena);
-/* "Steps of 2 threads overlap: 39 of thread 7 (median 2.1 ms), 39 of thread 8 (median 4 ms)"; "" if
- * one thread makes them all. */
+/* "Steps of 2 threads overlap: 39 of thread 7 (median 2.1 ms), 39 of thread 8 (median 4 ms)";
+ * without "overlap" where they do not. "" if one thread makes them all. */
 const char *ws_steps_threads_words(const struct ws_model *m, struct ws_arena *arena);
 /* Measured steps that were recorded without their operations: their number, and a sentence; "". */
 size_t ws_steps_repeating(const struct ws_model *m);

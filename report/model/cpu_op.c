@@ -111,87 +111,100 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *r, uint32_t thread, int64_t s
 	return op;
 }
 
-/* The numbers of forward threads in a trace, of which each thread may have one. */
-#define MOST_FORWARD_THREADS 4096
+/* PyTorch's number of a thread that called forward operations, in a process. */
+struct forward_thread {
+	uint32_t process;
+	uint32_t runs;   /* the thread of its first backward operation */
+	uint32_t thread; /* WS_NONE: not known */
+};
+
+#define MOST_FORWARD_THREADS 1024
 #define MOST_THREAD_PAIRS    (1u << 24)
 
 /*
  * PyTorch of 2021 recorded sequence numbers instead of flows. Like PyTorch's own links, a link goes
  * to the last operation with the number. Each thread has its own counter, and PyTorch its own
- * number of the thread: that is the thread on which the forward operation of most of its backward
- * operations began before. Of several such threads it is the one that runs them, as on a CPU, or
- * the only one that is no other number's. Otherwise these operations have no link.
+ * number of the thread: that is the thread of the process on which the forward operation of most of
+ * its backward operations began before. Of several such threads it is the one that runs them, as on
+ * a CPU, or the only one that is no other number's. Otherwise these operations have no link.
  */
-static void follow_sequences(struct ws_arena *temp, struct ws_cpu_ops *ops,
-                             const struct op_sequence *sequence)
+static void follow_sequences(const struct ws_model *m, struct ws_arena *temp,
+                             struct ws_cpu_ops *ops, const struct op_sequence *sequence)
 {
-	const uint32_t nthreads = ops->tree.nthreads;
-	struct ws_idmap last = {0}, number_of = {0}; /* sequence and thread -> operation */
-	uint32_t nnumbers = 0, *number, *runs, *thread_of, *count;
+	const struct ws_op_tree *r = &ops->tree;
+	struct forward_thread numbers[MOST_FORWARD_THREADS];
+	struct ws_idmap last = {0}, number_of = {0};
+	uint32_t nnumbers = 0, *number, *first, *next, *count;
 	uint8_t *is_taken;
 
-	WS_NEW(temp, number, ops->tree.n);
-	WS_NEW(temp, runs, MOST_FORWARD_THREADS);
-	WS_NEW(temp, thread_of, MOST_FORWARD_THREADS);
-	for (uint32_t i = 0; i < ops->tree.n; i++) {
+	/* the threads with forward operations, as lists of each process */
+	WS_NEW(temp, number, r->n);
+	WS_NEW(temp, first, m->nprocesses);
+	WS_NEW(temp, next, r->nthreads);
+	memset(first, 0xff, m->nprocesses * sizeof(*first));
+	memset(number, 0xff, r->n * sizeof(*number));
+	for (uint32_t i = 0, caller = WS_NONE; i < r->n; i++) {
 		const struct op_sequence *s = &sequence[i];
+		const uint32_t thread = r->thread[i], process = m->threads[thread].process;
 
 		if (s->number < 0)
 			continue;
 		if (!s->forward_thread) {
-			ws_idmap_put(&last, (uint64_t)s->number * nthreads + ops->tree.thread[i],
-			             i);
+			ws_idmap_put(&last, (uint64_t)s->number * r->nthreads + thread, i);
+			if (thread != caller) {
+				next[thread] = first[process];
+				first[process] = caller = thread;
+			}
 			continue;
 		}
-		number[i] = ws_idmap_get(&number_of, s->forward_thread);
-		if (number[i] == WS_NONE && nnumbers < MOST_FORWARD_THREADS) {
-			runs[nnumbers] = ops->tree.thread[i];
-			thread_of[nnumbers] = WS_NONE;
-			ws_idmap_put(&number_of, s->forward_thread, number[i] = nnumbers++);
+		const uint64_t key = s->forward_thread * m->nprocesses + process;
+
+		number[i] = ws_idmap_get(&number_of, key);
+		if (number[i] == WS_NONE && nnumbers < MOST_FORWARD_THREADS &&
+		    (uint64_t)(nnumbers + 1) * r->nthreads <= MOST_THREAD_PAIRS) {
+			numbers[nnumbers] = (struct forward_thread){process, thread, WS_NONE};
+			ws_idmap_put(&number_of, key, number[i] = nnumbers++);
 		}
 	}
-	if ((uint64_t)nnumbers * nthreads > MOST_THREAD_PAIRS)
-		nnumbers = 0;
-	WS_NEW(temp, count, (size_t)nnumbers * nthreads + 1);
-	WS_NEW(temp, is_taken, nthreads);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		for (uint32_t t = 0; t < nthreads && sequence[i].number >= 0 &&
-		                     sequence[i].forward_thread && number[i] < nnumbers;
-		     t++) {
+	WS_NEW(temp, count, (size_t)nnumbers * r->nthreads);
+	WS_NEW(temp, is_taken, r->nthreads);
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (number[i] == WS_NONE)
+			continue;
+		for (uint32_t t = first[numbers[number[i]].process]; t != WS_NONE; t = next[t]) {
 			const uint32_t forward =
-			        ws_idmap_get(&last, (uint64_t)sequence[i].number * nthreads + t);
+			        ws_idmap_get(&last, (uint64_t)sequence[i].number * r->nthreads + t);
 
-			count[number[i] * nthreads + t] +=
-			        forward != WS_NONE &&
-			        ops->tree.start_ns[forward] <= ops->tree.start_ns[i];
+			count[number[i] * r->nthreads + t] +=
+			        forward != WS_NONE && r->start_ns[forward] <= r->start_ns[i];
 		}
+	}
 	for (bool is_found = true; is_found;) {
 		is_found = false;
 		for (uint32_t k = 0; k < nnumbers; k++) {
-			uint32_t best = WS_NONE, most = 0, n = 0;
+			struct forward_thread *f = &numbers[k];
+			uint32_t best = WS_NONE, most = 1, n = 0;
 
-			for (uint32_t t = 0; t < nthreads; t++) {
-				const uint32_t found = count[k * nthreads + t];
+			for (uint32_t t = first[f->process]; t != WS_NONE; t = next[t]) {
+				const uint32_t found = count[k * r->nthreads + t];
 
-				if (is_taken[t] || !found || found < most)
+				if (is_taken[t] || found < most)
 					continue;
 				n = found > most ? 1 : n + 1;
-				best = found > most || t == runs[k] ? t : best;
+				best = n == 1 || t == f->runs ? t : best;
 				most = found;
 			}
-			if (thread_of[k] != WS_NONE || best == WS_NONE ||
-			    (n > 1 && best != runs[k]))
+			if (f->thread != WS_NONE || !n || (n > 1 && best != f->runs))
 				continue;
-			thread_of[k] = best;
+			f->thread = best;
 			is_taken[best] = is_found = true;
 		}
 	}
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		if (sequence[i].number >= 0 && sequence[i].forward_thread && number[i] < nnumbers &&
-		    thread_of[number[i]] != WS_NONE)
+	for (uint32_t i = 0; i < r->n; i++)
+		if (number[i] != WS_NONE && numbers[number[i]].thread != WS_NONE)
 			ops->forward[i] =
-			        ws_idmap_get(&last, (uint64_t)sequence[i].number * nthreads +
-			                                    thread_of[number[i]]);
+			        ws_idmap_get(&last, (uint64_t)sequence[i].number * r->nthreads +
+			                                    numbers[number[i]].thread);
 	ws_idmap_free(&last);
 	ws_idmap_free(&number_of);
 }
@@ -343,7 +356,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	if (ws_trace_reader_count(l->r, WS_KIND_FLOW))
 		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
 	else
-		follow_sequences(temp, ops, sequence);
+		follow_sequences(m, temp, ops, sequence);
 	if (m->nop_periods) {
 		/*
 		 * A copy is the backward of what stands at the place of its original's forward

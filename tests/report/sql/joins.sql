@@ -89,10 +89,10 @@ FROM (
 	FROM label JOIN range r ON r.id = range WHERE step = range);
 
 -- A framework's operations; of what lies in another, the one that began last is innermost.
-CREATE TEMP TABLE op (id INTEGER PRIMARY KEY, start, end, thread, external_id, sequence, forward_thread,
+CREATE TEMP TABLE op (id INTEGER PRIMARY KEY, start, end, thread, process, external_id, sequence, forward_thread,
 	config, parent, forward, range);
-INSERT INTO op (start, end, thread, external_id, sequence, forward_thread, config)
-SELECT start_ns, start_ns + dur_ns, thread, external_id, sequence, forward_thread, config
+INSERT INTO op (start, end, thread, process, external_id, sequence, forward_thread, config)
+SELECT start_ns, start_ns + dur_ns, thread, thread & ~0xffffff, external_id, sequence, forward_thread, config
 FROM WARPSHEET_cpu_op ORDER BY thread, start_ns, dur_ns DESC;
 CREATE INDEX temp.op_of ON op (thread, start);
 CREATE INDEX temp.op_sequence ON op (sequence);
@@ -100,15 +100,16 @@ CREATE INDEX temp.op_named ON op (external_id);
 -- The thread of a forward thread's number: where most of the forward operations began before their backward, else the
 -- one that runs them. (Of two such numbers that share two threads nothing is known here.)
 CREATE TEMP TABLE numbered AS
-SELECT number, thread FROM (
-	SELECT number, thread, n, max(n) OVER (PARTITION BY number) AS most,
-	       row_number() OVER (PARTITION BY number ORDER BY n DESC, thread <> runs) AS place,
-	       count(*) OVER (PARTITION BY number, n) AS alike, runs
-	FROM (SELECT b.forward_thread AS number, f.thread, count(*) AS n,
-	             (SELECT thread FROM op o WHERE o.forward_thread = b.forward_thread AND sequence >= 0 ORDER BY id LIMIT 1) AS runs
-	      FROM op b JOIN (SELECT max(id) AS id, sequence, thread FROM op WHERE NOT forward_thread AND sequence >= 0
-	                      GROUP BY sequence, thread) f ON f.sequence = b.sequence JOIN op last ON last.id = f.id
-	      WHERE b.forward_thread AND last.start <= b.start GROUP BY b.forward_thread, f.thread))
+SELECT number, process, thread FROM (
+	SELECT number, process, thread, n, max(n) OVER (PARTITION BY number, process) AS most,
+	       row_number() OVER (PARTITION BY number, process ORDER BY n DESC, thread <> runs) AS place,
+	       count(*) OVER (PARTITION BY number, process, n) AS alike, runs
+	FROM (SELECT b.forward_thread AS number, b.process, f.thread, count(*) AS n, (
+	             SELECT thread FROM op o WHERE o.forward_thread = b.forward_thread AND o.process = b.process AND sequence >= 0
+	             ORDER BY id LIMIT 1) AS runs
+	      FROM op b JOIN (SELECT max(id) AS id, sequence, thread, process FROM op WHERE NOT forward_thread AND sequence >= 0
+	                      GROUP BY sequence, thread) f USING (sequence, process) JOIN op last ON last.id = f.id
+	      WHERE b.forward_thread AND last.start <= b.start GROUP BY b.forward_thread, b.process, f.thread))
 WHERE n = most AND place = 1 AND (alike = 1 OR thread = runs);
 UPDATE op SET parent = (
 	SELECT p.id FROM op p
@@ -124,7 +125,7 @@ UPDATE op SET parent = (
 		ORDER BY WARPSHEET_flow.rowid DESC, f.id LIMIT 1)
 	WHEN forward_thread AND sequence >= 0 THEN (
 		SELECT max(f.id) FROM op f WHERE f.sequence = op.sequence AND NOT f.forward_thread
-		AND f.thread = (SELECT thread FROM numbered WHERE number = op.forward_thread)) END
+		AND f.thread = (SELECT thread FROM numbered n WHERE number = op.forward_thread AND n.process = op.process)) END
 FROM (SELECT max(end - start) AS ns FROM op) AS longest;
 CREATE INDEX temp.op_in ON op (parent);
 CREATE TEMP TABLE inherited (id INTEGER PRIMARY KEY, forward);
