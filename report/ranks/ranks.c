@@ -392,6 +392,35 @@ static void add_host_call(struct reader *c, const struct host_call *h)
 	         c->m->texts[h->name]);
 }
 
+static void add_computation(struct reader *c, int64_t start_ns, int64_t end_ns)
+{
+	if (end_ns > start_ns) {
+		ws_spans_add(&c->busy, start_ns, end_ns);
+		ws_spans_add(&c->compute, start_ns, end_ns);
+	}
+}
+
+/* Without device work a rank computes in operations of its host, except where they wait for a
+ * collective. */
+static void find_host_computation(struct reader *c)
+{
+	const struct ws_op_tree *ops = &c->m->cpu_ops.tree;
+	int64_t from_ns = 0, end_ns = 0; /* rest of an outermost operation */
+
+	for (uint32_t i = 0; i < ops->n; i++) {
+		if (ops->parent[i] == WS_NONE) {
+			add_computation(c, from_ns, end_ns);
+			from_ns = ops->start_ns[i];
+			end_ns = ops->end_ns[i];
+		}
+		if (names_collective(c->m->texts[ops->name[i]]) && ops->start_ns[i] >= from_ns) {
+			add_computation(c, from_ns, ops->start_ns[i]);
+			from_ns = ops->end_ns[i];
+		}
+	}
+	add_computation(c, from_ns, end_ns);
+}
+
 /* --- time -------------------------------------------------------------------------------- */
 
 static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w)
@@ -444,6 +473,8 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	}
 	if (!c.comm.n)
 		find_host_calls(&c);
+	if (!c.worked.n)
+		find_host_computation(&c);
 	for (size_t i = 0; i < c.nhost; i++) {
 		ws_spans_add(&c.busy, c.host[i].start_ns, c.host[i].end_ns);
 		ws_spans_add(&c.comm, c.host[i].start_ns, c.host[i].end_ns);
@@ -1690,7 +1721,10 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	struct ws_arena *t = &out->arena;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
 	const char *why = why_nothing_is_judged(r, t);
+	bool has_device = false;
 
+	for (size_t i = 0; i < r->n; i++)
+		has_device |= r->ranks[i].device != 0;
 	out->is_comparison = true;
 	out->title = ws_arena_format(t, "%zu ranks", r->n);
 	if (*r->alarm)
@@ -1761,15 +1795,32 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 
 	if (out->nheadline < WS_PAGE_LINES && ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT &&
 	    idle_ns >= exposed_ns)
-		ws_page_say(out, "", "What to do: the devices idle for ",
-		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
-		            "; the report of one rank shows why its GPU waits.", NULL);
-	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
-	         ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT)
 		ws_page_say(out, "",
-		            "What to do: let communication run beside computation, which would "
-		            "save up to ",
-		            ws_say_time(t, exposed_ns), " per step.", NULL);
+		            has_device ? "What to do: the devices idle for "
+		                       : "What to do: no operation runs for ",
+		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
+		            has_device ? "; the report of one rank shows why its GPU waits."
+		                       : "; a rank's modules and lines show where its program is "
+		                         "then.",
+		            NULL);
+	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
+	         ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT) {
+		/* what computes can hide no more than its own time */
+		const double compute_ns = r->mean_ns[WS_RANK_COMPUTE],
+		             gain_ns = fmin(exposed_ns, compute_ns);
+
+		if (ws_stat_percent(gain_ns, step_ns) >= IDLE_PERCENT)
+			ws_page_say(out, "",
+			            "What to do: let communication run beside computation, which "
+			            "would save up to ",
+			            ws_say_time(t, gain_ns), " per step.", NULL);
+		else
+			ws_page_say(out, "",
+			            "What to do: communicate less often, or fewer bytes; "
+			            "computation takes ",
+			            ws_say_time(t, compute_ns),
+			            " per step, too little to hide communication.", NULL);
+	}
 
 	/* A bar for each rank. */
 	out->rows_title = "Where a step of each rank goes";

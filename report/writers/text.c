@@ -627,13 +627,17 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
 	size_t name_width = 0, words_width = 0, cells;
 	struct row_glyphs glyphs = {.n = 0};
+	struct ws_arena arena = {0};
+	struct ws_bytes *shown; /* names */
 	bool has_groups = false;
 
 	if (!n)
 		return;
+	WS_NEW(&arena, shown, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_page_row *row = &page->row[i];
-		const size_t name = ws_display_width(row->name, strlen(row->name)),
+		shown[i] = (struct ws_bytes){row->name, strlen(row->name)};
+		const size_t name = ws_display_width(row->name, shown[i].len),
 		             words = ws_display_width(row->words, strlen(row->words));
 
 		name_width = name > name_width ? name : name_width;
@@ -641,6 +645,7 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 		has_groups |= strcmp(row->group, page->row[0].group) != 0;
 	}
 	name_width = name_width < ROW_NAME_WIDTH ? name_width : ROW_NAME_WIDTH;
+	ws_names_elide(&arena, shown, n, name_width, WS_ELIDE_HEAD(name_width));
 	cells = width > name_width + words_width + ROW_BAR_LEAST + 2 * WS_TEXT_GAP
 	                ? width - name_width - words_width - 2 * WS_TEXT_GAP
 	                : ROW_BAR_LEAST;
@@ -668,7 +673,7 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 			put_text(f, row->group);
 			fputc('\n', f);
 		}
-		pad(f, name_width - cut(f, row->name, strlen(row->name), name_width));
+		pad(f, name_width - cut(f, shown[i].ptr, shown[i].len, name_width));
 		pad(f, WS_TEXT_GAP);
 
 		/* so many cells of a bar for the longest row of its group */
@@ -699,6 +704,7 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 		put_text(f, glyphs.part[i]->name);
 	}
 	fputs(glyphs.n > 1 ? "\n" : "", f);
+	ws_arena_free(&arena);
 }
 
 /* --- a step of all ranks, on one clock ----------------------------------------------------- */
