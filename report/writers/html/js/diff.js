@@ -63,14 +63,15 @@ function addChanges(changes, to) {
 function addRows({ title, what, list, more }, to) {
   if (!list.length) return;
   const groups = [...new Set(list.map(r => r.group))], parts = new Map(list.flatMap(r => r.parts.map(p => [p.name, p])));
-  const paint = p => hex(dark.matches ? p.dark : p.light), narrow = isNarrow(), high = 24, left = narrow ? 0 : 210, wide = narrow ? 340 : 620, right = narrow ? 0 : 360, step = narrow ? 44 : high;
+  const paint = p => hex(dark.matches ? p.dark : p.light), narrow = isNarrow(), high = 24, left = narrow ? 0 : 250, wide = narrow ? 340 : 580, right = narrow ? 0 : 360, step = narrow ? 44 : high;
   const pictures = groups.map(group => {
     const rows = list.filter(r => r.group === group), most = Math.max(...rows.map(r => Math.max(r.ns || 0, r.high || 0)), 1), px = ns => left + ns / most * wide;
     const svg = draw("svg", { viewBox: `0 0 ${left + wide + right} ${rows.length * step + 4}`, role: "img", "aria-label": rows.map(r => `${r.name}: ${r.words}`).join("; ") });
+    const labels = clips(rows.map(r => r.name), 32);
     rows.forEach((r, i) => {
       const y = i * step + (narrow ? 20 : 3);
       let at = 0;
-      svg.append(narrow ? draw("text", { x: 0, y: y - 6 }, tip(r.name), (text => text.length > 52 ? text.slice(0, 51) + "…" : text)(`${r.name}: ${r.words}`)) : draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, tip(r.name), clip(r.name, 30)));
+      svg.append(narrow ? draw("text", { x: 0, y: y - 6 }, tip(r.name), (text => text.length > 52 ? text.slice(0, 51) + "…" : text)(`${r.name}: ${r.words}`)) : draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, tip(r.name), labels[i]));
       for (const p of r.parts) {
         svg.append(draw("rect", { x: px(at), y, width: Math.max(0.5, px(at + p.ns) - px(at)), height: high - 6, fill: paint(p), class: p.idle ? "idle" : "" }, tip(`${r.name}, ${p.name}: ${shownTime(p.ns)}`)));
         at += p.ns;
