@@ -18,7 +18,11 @@
  */
 
 /* Number of slots kept free, so that no launch has to wait for memory. */
-#define STOCK_SLOTS    4
+#define STOCK_SLOTS 4
+/* Free slots beyond this number lose their memory if they were free for this many flush intervals:
+ * the launcher has read a backlog. */
+#define SPARE_SLOTS     (2 * STOCK_SLOTS)
+#define SPARE_INTERVALS 4
 #define FIRST_FLUSH_MS 10
 /* How often requests of `warpsheet ctl` are looked for. */
 #define STANDBY_LOOK_NS INT64_C(50000000)
@@ -243,6 +247,22 @@ static bool stock_up(struct ws_seg_header *seg)
 	return slot >= 0;
 }
 
+/* Gives memory of slots back that were free for a while. */
+static void give_back_spare(struct ws_seg_header *seg, uint32_t interval_ms)
+{
+	static uint32_t fewest = UINT32_MAX; /* free slots since the last time */
+	static int64_t since_ns;
+	const uint32_t n = ws_slots_free(seg);
+
+	fewest = n < fewest ? n : fewest;
+	if (ws_now_ns() - since_ns < (int64_t)interval_ms * 1000000 * SPARE_INTERVALS)
+		return;
+	while (fewest-- > SPARE_SLOTS && ws_slot_shrink(seg))
+		;
+	fewest = UINT32_MAX;
+	since_ns = ws_now_ns();
+}
+
 /* Defines the driver's facts once there is a context. True: done in this call. */
 static bool define_facts(bool *known)
 {
@@ -303,6 +323,7 @@ static void *flush_from_time_to_time(void *arg)
 			while (atomic_load(&ws_cupti_may_flush) && !atomic_load(&exiting) &&
 			       stock_up(seg))
 				;
+			give_back_spare(seg, longest_ms);
 			if (seg->capture.standby)
 				ws_cupti_look_at_standby();
 			left_ns = until_ns - ws_now_ns();

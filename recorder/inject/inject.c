@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "recorder/cupti/source.h"
 #include "recorder/pytorch/pytorch.h"
@@ -56,9 +57,14 @@ static void after_fork_in_child(void)
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	for (uint32_t i = 0; fresh != MAP_FAILED && i < seg->activity.count; i++)
-		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
-			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)buffers),
-			       ws_slot_bytes(seg, i), seg->activity.stride);
+		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done)) {
+			const struct iovec of = {ws_slot_bytes(seg, i), seg->activity.stride},
+			                   to = {fresh + ((char *)of.iov_base - buffers),
+			                         of.iov_len};
+
+			/* not memcpy: the parent may give the slot's memory back meanwhile */
+			(void)!process_vm_readv(getpid(), &to, 1, &of, 1, 0);
+		}
 	replace(buffers, size, fresh);
 	replace(threads, seg->defs_offset - seg->threads_offset, MAP_FAILED);
 }

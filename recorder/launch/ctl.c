@@ -51,7 +51,7 @@ struct row {
 	/* of a rank of --job */
 	uint64_t steps, command; /* begun; number of the last command that it read */
 	uint64_t world, ahead;   /* 0: unknown; see choose_step() */
-	bool is_dead;
+	bool is_dead, keeps;     /* keeps: it is a flight recorder */
 };
 
 struct table {
@@ -413,7 +413,7 @@ static int request(const struct search *s, const struct found *of, const struct 
 /* What a command says. */
 struct command {
 	uint64_t number; /* its time, so that it is another one each time */
-	char verb[8];    /* start or stop */
+	char verb[8];    /* start, stop or dump */
 	uint64_t first, steps;
 	int is_now;
 };
@@ -491,11 +491,11 @@ static void write_rank(const struct ws_job *job, struct ws_process *p)
 				fprintf(out.f, "%s=%s\n", columns[c].title, row.cell[c]);
 		fprintf(out.f,
 		        "world=%s\nlauncher=%u\nticks=%" PRIu64 "\nwritten=%" PRId64
-		        "\nahead=%" PRIu64 "\ncommand=%" PRIu64 "\n",
+		        "\nahead=%" PRIu64 "\nkeeps=%" PRIu32 "\ncommand=%" PRIu64 "\n",
 		        world ? world : "", self.pid, self.start_ticks,
 		        ws_clock_ns(CLOCK_REALTIME) / 1000000000,
 		        p->job.per_s > 0 ? 1 + (uint64_t)ceil(p->job.per_s * NOTICE_S) : 0,
-		        job->number);
+		        seg->capture.keeps, job->number);
 		(void)ws_outfile_commit(&out, NULL);
 	}
 	for (int c = 0; c < NCOLUMNS; c++)
@@ -510,6 +510,10 @@ static void obey(const struct command *c, struct ws_process *p)
 	union ws_seg_request r = {.is_start = !strcmp(c->verb, "start"),
 	                          .steps = c->steps & 0x3FFF};
 
+	if (!strcmp(c->verb, "dump"))
+		atomic_fetch_add(&s->dumps, 1);
+	if (p->file.seg->capture.keeps)
+		return;
 	r.is_now = waits_for_no_step(s, r, c->is_now != 0);
 	r.first = r.is_now ? 0 : c->first & UINT32_MAX;
 	p->job.has_missed = r.is_start && r.first && atomic_load(&s->steps) >= r.first;
@@ -609,7 +613,8 @@ static void read_rank(struct table *ranks, const char *text)
 	struct row r = {.steps = number_in(text, columns[COLUMN_STEP].title),
 	                .command = number_in(text, "command"),
 	                .world = number_in(text, "world"),
-	                .ahead = number_in(text, "ahead")};
+	                .ahead = number_in(text, "ahead"),
+	                .keeps = number_in(text, "keeps") != 0};
 
 	for (int c = 0; c < NCOLUMNS; c++)
 		r.cell[c] = value_in(text, columns[c].title);
@@ -677,9 +682,10 @@ static size_t count_answers(const struct table *ranks, uint64_t number, size_t *
 
 /* A step that no rank has reached when all have heard of it: the largest number begun, and as many
  * further as the fastest one makes until then. *living: number of ranks. */
-static enum ws_status choose_step(const struct table *ranks, const char *dir, bool needs_all,
+static enum ws_status choose_step(const struct table *ranks, const char *dir, const char *verb,
                                   uint64_t *step, size_t *living, struct ws_err *err)
 {
+	const bool is_dump = !strcmp(verb, "dump");
 	uint64_t top = 0, world = 0, ahead = 0;
 
 	*living = 0;
@@ -688,15 +694,23 @@ static enum ws_status choose_step(const struct table *ranks, const char *dir, bo
 
 		if (r->is_dead)
 			continue;
+		WS_FAIL_IF(r->keeps != is_dump, err, USAGE,
+		           is_dump ? "process %s keeps nothing to dump: start it with `warpsheet "
+		                     "record "
+		                     "--keep SECONDS --job %s`"
+		                   : "process %s is a flight recorder, which records all the time: "
+		                     "`warpsheet ctl dump --job %s`",
+		           r->cell[COLUMN_PID] ? r->cell[COLUMN_PID] : "", dir);
 		++*living;
 		world = r->world > world ? r->world : world;
 		top = r->steps > top ? r->steps : top;
 		ahead = r->ahead > ahead ? r->ahead : ahead;
 	}
 	WS_FAIL_IF(!*living, err, FINDING,
-	           "no rank runs in %s: start each with `warpsheet record --standby --job %s`", dir,
-	           dir);
-	WS_FAIL_IF(needs_all && *living < world, err, FINDING,
+	           "no rank runs in %s: start each with `warpsheet record --standby --job %s`, or "
+	           "with --keep",
+	           dir, dir);
+	WS_FAIL_IF(!strcmp(verb, "start") && *living < world, err, FINDING,
 	           "%zu of %" PRIu64 " ranks are in %s: wait until all have begun, or see which "
 	           "are dead (`warpsheet ctl status --job %s`)",
 	           *living, world, dir, dir);
@@ -746,7 +760,7 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 		}
 	}
 	snprintf(command.verb, sizeof(command.verb), "%s", verb);
-	WS_THEN(status, choose_step(&ranks, dir, is_start, &command.first, &living, &err));
+	WS_THEN(status, choose_step(&ranks, dir, verb, &command.first, &living, &err));
 	if (c->is_now)
 		command.first = 0;
 	WS_THEN(status, write_command(dir, &command, &err));
@@ -760,7 +774,9 @@ static int run_job(const struct ctl *c, const char *verb, const char *dir)
 	free_table(&ranks);
 	if (status == WS_OK)
 		printf("%zu rank%s: ", answers - missed, WS_PLURAL(answers - missed));
-	if (status == WS_OK && c->is_now)
+	if (status == WS_OK && !strcmp(verb, "dump"))
+		puts("each recorder writes what is kept, and then prints the name of the trace");
+	else if (status == WS_OK && c->is_now)
 		printf("recording %s now\n", is_start ? "begins" : "ends");
 	else if (status == WS_OK)
 		printf(is_start ? "recording begins with step %" PRIu64 "\n"
@@ -875,7 +891,7 @@ int ws_ctl(int argc, char **argv)
 	               "in part"),
 	        WS_OPT("job", 0, TEXT, "DIR", &c.job,
 	               "all ranks that were started with `record --standby --job DIR`: they record "
-	               "the same steps"),
+	               "the same steps; with `record --keep 60s --job DIR`: dump"),
 	        WS_OPT("format", 0, CHOICE, "text|csv|json", &c.format,
 	               "status: how to print the table (default text)"),
 	        WS_OPT("segment-dir", 0, TEXT, "DIR", &c.segment_dir,
@@ -911,11 +927,6 @@ int ws_ctl(int argc, char **argv)
 		WS_FAIL(&err, USAGE,
 		        "give start, stop, status or dump, and a PID if several recordings run "
 		        "(see --help)");
-		return failed(&err);
-	}
-	if (c.job && !strcmp(argv[1], "dump")) {
-		WS_FAIL(&err, USAGE,
-		        "dump takes no --job: --standby and --keep exclude each other");
 		return failed(&err);
 	}
 	if (c.has_steps && strcmp(argv[1], "start")) {

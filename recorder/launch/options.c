@@ -191,7 +191,8 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	           err, USAGE,
 	           "--standby excludes --calibrate, --capture-range, --delay and --duration: "
 	           "`warpsheet ctl` says when to record");
-	WS_FAIL_IF(r->job && !g.standby, err, USAGE, "--job needs --standby");
+	WS_FAIL_IF(r->job && !g.standby && !r->keep_ns, err, USAGE,
+	           "--job needs --standby or --keep");
 	WS_FAIL_IF(r->keep_ns && r->keep_ns < LEAST_KEPT_NS, err, USAGE,
 	           "--keep needs at least 0.1 s");
 	WS_FAIL_IF(r->keep_ns && r->max_size, err, USAGE,

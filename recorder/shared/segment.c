@@ -97,6 +97,17 @@ int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size)
 	return ws_seg_populate_pages(from, size) && seg->grows ? -1 : 0;
 }
 
+int ws_seg_give_back(const struct ws_seg_header *seg, void *from, uint64_t size)
+{
+	/* what shares a page with its neighbours stays */
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t before = -(uintptr_t)from % page, after = ((uintptr_t)from + size) % page;
+
+	if (!seg->grows || before + after >= size)
+		return -1;
+	return madvise((char *)from + before, size - before - after, MADV_REMOVE);
+}
+
 void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 {
 	struct ws_seg_header *seg = mem;

@@ -426,7 +426,7 @@ enum ws_commit_flag {
 /* State of a part of a growing segment. Only parts that are ready may be read or written. */
 enum ws_seg_room {
 	WS_ROOM_NONE,
-	WS_ROOM_COMING, /* a thread is getting its memory */
+	WS_ROOM_COMING, /* a thread is getting its memory, or giving it back */
 	WS_ROOM_READY,
 };
 
@@ -549,6 +549,9 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
 int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size);
 /* The same without a header; -1 also on systems that cannot do it (Linux before 5.14). */
 int ws_seg_populate_pages(void *from, uint64_t size);
+/* Gives their memory back. They read as zeros then, and must be populated before they are used
+ * again. 0: success; -1: a segment that does not grow, or the system cannot do it. */
+int ws_seg_give_back(const struct ws_seg_header *seg, void *from, uint64_t size);
 /* Called once all fixed fields are set: adds their checksum and makes the second copy. */
 void ws_seg_seal(struct ws_seg_header *seg);
 /*
@@ -625,9 +628,9 @@ static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_dropped cause
 
 /*
  * The pool of buffers that CUPTI fills. A slot with memory is free (its bit is set), used by CUPTI
- * (bit clear, done 0) or done (done is its number). Any thread can take one in a few instructions
- * without a lock. The launcher reads slots that are done. Once their rows are committed it clears
- * and frees them.
+ * (bit clear, done 0) or done (done is its number). Free ones beyond need lose their memory. Any
+ * thread can take one in a few instructions without a lock. The launcher reads slots that are done.
+ * Once their rows are committed it clears and frees them.
  *
  * If a launcher is killed between clearing `done` and setting the bit, the slot is lost until the
  * program ends.
@@ -659,6 +662,34 @@ static inline int ws_slot_grow(struct ws_seg_header *seg)
 	}
 	atomic_store(&seg->slots_no_room, 1);
 	return -1;
+}
+
+/*
+ * Gives the memory of the last free slot back; slots are taken from the first one on. Only the
+ * program does this, as it alone makes slots: it has the slot like one that CUPTI uses, so if it is
+ * killed meanwhile the slot is read as empty, or does not exist. False: none is free, or its memory
+ * stays.
+ */
+static inline bool ws_slot_shrink(struct ws_seg_header *seg)
+{
+	for (uint32_t i = seg->activity.count; i--;) {
+		const uint64_t bit = UINT64_C(1) << (i % 64);
+		_Atomic uint32_t *room = &ws_seg_slot(seg, i)->room;
+
+		if (!(atomic_load(&seg->slots_free[i / 64]) & bit) ||
+		    !(atomic_fetch_and(&seg->slots_free[i / 64], ~bit) & bit))
+			continue;
+		atomic_store(room, WS_ROOM_COMING);
+		if (ws_seg_give_back(seg, ws_slot_bytes(seg, i), seg->activity.stride)) {
+			atomic_store(room, WS_ROOM_READY);
+			atomic_fetch_or(&seg->slots_free[i / 64], bit);
+			return false;
+		}
+		atomic_store(room, WS_ROOM_NONE);
+		atomic_store(&seg->slots_no_room, 0);
+		return true;
+	}
+	return false;
 }
 
 /* Takes a free slot; -1: none. */

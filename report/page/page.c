@@ -811,6 +811,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            ws_arena_format(p->texts, "%s",
 		                            slow->obstacle ? slow->obstacle : slow->cause),
 		            slow->obstacle ? "" : ".", NULL);
+		if (!slow->obstacle && ws_energy_is_known(&slow->energy[0]) &&
+		    ws_energy_is_known(&slow->energy[1]))
+			ws_page_say(p->page, "", ws_slow_step_clock_words(slow, p->texts), NULL);
 		p->page->has_slow_step = !slow->obstacle;
 	}
 	if (slow_ns <= 0 && (ws_bytes_is(trigger, "signal") || ws_bytes_is(trigger, "ctl")))

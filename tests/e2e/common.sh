@@ -17,6 +17,19 @@ fail() {
 	exit 1
 }
 
+# A trace of ten GPUs with samples; the power of the second one is not known: ten_gpus PATH BIN
+ten_gpus() {
+	for d in 0 1 2 3 4 5 6 7 8 9; do
+		[ $d = 0 ] && echo "trace $1" && echo || echo "device id=$d kind=cuda name=GPU"
+		echo "launch ${d}ms k $((d + 1))ms 300ms device=$d"
+		for at in 10 110 210 310; do
+			[ $d = 1 ] && power=-1 || power=$((300 + d * 10 + at))000
+			echo "gpu_sample time_ns=${at}ms device=$d energy_mj=$((at * 300)) power_mw=$power sm_mhz=$((1900 - at)) memory_mhz=2619 temperature_c=50 throttle=0"
+		done
+	done >gpus.txt
+	echo done | cat gpus.txt - | "$2/../tests/scenario_trace" >made.txt
+}
+
 # The cell of one CSV row: csv_cell FILE COLUMN KEYCOLUMN=VALUE…
 csv_cell() {
 	python3 - "$@" <<'PY'

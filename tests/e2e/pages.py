@@ -586,6 +586,18 @@ def check_columns(b, name, data):
     b.run("document.querySelectorAll('details').forEach(d => { d.open = false; })")
 
 
+def check_gpus():
+    """Each GPU has a line in the pictures over time, as far as the colours go; the rest is named."""
+    with Browser(FOLDER) as b:
+        b.open("gpus.html")
+        for picture, of in (("power_w", [0, 2, 3, 4, 5, 6, 7, 8]), ("sm_mhz", list(range(8)))):
+            lines = b.run(f"[...document.querySelectorAll('#{picture}-picture path')].map(e => [e.style.stroke, e.textContent])")
+            equal(f"{picture}: GPUs with a line", [int(re.search(r"device (\d)", words)[1]) for _, words in lines], of)
+            equal(f"{picture}: colours", len({stroke for stroke, _ in lines}), 8)
+            words = b.run(f"document.querySelector('#{picture}-picture .legend').textContent")
+            truth(f"{picture}: the rest", f"8 of {9 if picture == 'power_w' else 10}; the table has all" in words, words)
+
+
 def check_each(b, name, count):
     """A bar for each configuration, run or rank: as long as its parts together; names, times and tables are there; all tables are closed."""
     data, _ = page_data.read_page(os.path.join(FOLDER, name))
@@ -762,6 +774,7 @@ def main():
     check_links_of_operations()
     check_print()
     check_hidden()
+    check_gpus()
     check_many_lanes()
     check_depth()
     check_hostile()

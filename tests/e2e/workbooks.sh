@@ -32,3 +32,18 @@ python3 "$here/../workbooks/check_xlsx.py" import.xlsx import.json
 "$ws" export fp32.wtrace -o fp32.sqlite
 "$ws" import fp32.sqlite -o back.wtrace >import.txt
 contains import.txt "records read"
+
+# of ten GPUs, of which the charts over time draw a line each as far as the colours go, without the one whose power is not known
+ten_gpus gpus.wtrace "$1"
+"$ws" report gpus.wtrace -o gpus.xlsx
+"$ws" report gpus.wtrace -o gpus.json
+python3 "$here/../workbooks/check_xlsx.py" gpus.xlsx gpus.json
+python3 - <<'PY'
+import re, zipfile
+book = zipfile.ZipFile("gpus.xlsx")
+charts = [text for n in book.namelist() if n.startswith("xl/charts/chart") for text in [book.read(n).decode()] if "over time" in text]
+for name, lines in (("Power over time, the first 8 of 9 devices", "02345678"), ("SM clock over time, the first 8 of 10 devices", "01234567")):
+    drawn = ["".join(re.findall("<c:tx><c:v>Device ([0-9]+)<", text)) for text in charts if f"<a:t>{name}<" in text]
+    if drawn != [lines]:
+        raise SystemExit(f"FAIL: {name}: {drawn}")
+PY

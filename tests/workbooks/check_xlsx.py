@@ -429,9 +429,9 @@ def text_of(node):
     return "".join(t.text or "" for t in node.iter() if t.tag.endswith("}t") or t.tag.endswith("}v")) if node is not None else ""
 
 
-def rows_of_chart(book, root):
-    """The sheet, the rows and the column of what a chart shows first."""
-    where = range_of(root.find(".//c:ser/c:val", NS).findtext("c:numRef/c:f", namespaces=NS))
+def rows_of_chart(book, root, part=".//c:ser/c:val"):
+    """The sheet, the rows and the column of what a chart, or a part of it, shows first."""
+    where = range_of(root.find(part, NS).findtext("c:numRef/c:f", namespaces=NS))
     return next(s for s in book.sheets if s.name == where[0]), where[1], where[2]
 
 
@@ -447,6 +447,12 @@ def column_of(sheet, rows, title):
 def check_truth(book):
     """What titles and axes say is so in the cells that the chart shows."""
     for root in book.charts:
+        for s in root.findall(".//c:ser", NS):
+            device = re.fullmatch(r"Device (\d+)", text_of(s.find("c:tx", NS)))
+            if device:
+                sheet, rows, _ = rows_of_chart(book, s, "c:yVal")
+                if set(column_of(sheet, rows, "Device")) != {float(device.group(1))}:
+                    complain(f"a line of device {device.group(1)} is of others, too")
         if root.find(".//c:ser/c:val", NS) is None:
             continue
         title = text_of(root.find("c:chart/c:title", NS))

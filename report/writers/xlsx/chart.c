@@ -10,6 +10,7 @@ struct ws_xlsx_chart {
 	const char *table;                     /* name of the table */
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
 	const char *same_column;               /* title; rows until its text changes; NULL = all */
+	bool has_lines;                        /* such rows are a line each, of values[0] */
 	size_t most_charts;                    /* such rows further on have a chart each; 0: 1 */
 	const char *named_by[3];               /* columns for the title, instead of same_column */
 	const char *title;
@@ -80,24 +81,28 @@ static const struct ws_xlsx_chart charts[] = {
         {.table = "memory",
          WHERE("Section", "over time"),
          .same_column = "Device",
+         .has_lines = true,
          .title = "Device memory over time",
-         .alt_text = "Chart over time: peak of the allocated memory in each part of it",
+         .alt_text = "Chart over time: peak of the allocated memory of each device in each part "
+                     "of it",
          SHOWS("Time (ns)", "allocated", "Allocated (bytes)"),
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
          FORM(SCATTER_STRAIGHT, 0, 200, 16)},
         {.table = "gpu-samples",
          .same_column = "Device",
+         .has_lines = true,
          .title = "Power over time",
-         .alt_text = "Chart over time: power of the first GPU",
+         .alt_text = "Chart over time: power of each GPU",
          SHOWS("Time (ns)", "power", "Power (W)"),
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
          FORM(SCATTER_STRAIGHT, 3, 200, 14)},
         {.table = "gpu-samples",
          .same_column = "Device",
+         .has_lines = true,
          .title = "SM clock over time",
-         .alt_text = "Chart over time: clock of the first GPU's multiprocessors",
+         .alt_text = "Chart over time: clock of each GPU's multiprocessors",
          SHOWS("Time (ns)", "SM clock", "SM Clock (MHz)"),
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
@@ -171,6 +176,7 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
+	size_t end;        /* row of the table after those that could be shown */
 	bool is_converted; /* its columns have several units: copies in one are beside the table */
 	struct ws_shown_column shown; /* unit of all its numbers */
 };
@@ -253,8 +259,14 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
-	/* "Forward (ns)" is "Forward" in a legend. */
-	if (shown_column(cells, title, &shown)) {
+	const int by = def->has_lines ? column_of(cells, def->same_column) : -1;
+	if (by >= 0) {
+		const size_t row = cells->first - WS_XLSX_ROW_DATA;
+
+		snprintf(name, sizeof(name), "%s %.0f", def->same_column,
+		         ws_cell_number(&ws_table_cells(cells->sheet->table, row)[by]));
+		chart_series_set_name(series, name);
+	} else if (shown_column(cells, title, &shown)) { /* "Forward (ns)" is "Forward" */
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(shown.title, "("), shown.title);
 		for (size_t n = strlen(name); n && name[n - 1] == ' '; n--)
 			name[n - 1] = '\0';
@@ -303,6 +315,34 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	chart_axis_set_name(axis, text);
 }
 
+/* Moves to the next rows that have the chart's text, and one value in its column. */
+static bool next_run(struct chart_cells *cells, const struct ws_xlsx_chart *def)
+{
+	const struct ws_table *t = cells->sheet->table;
+	const int text = def->where_column ? column_of(cells, def->where_column) : -1;
+	const int same = def->same_column ? column_of(cells, def->same_column) : -1;
+	size_t first = cells->end, end;
+
+	if (def->where_column && text < 0)
+		return false;
+	while (text >= 0 && first < cells->sheet->rows &&
+	       !ws_cell_is(&ws_table_cells(t, first)[text], def->where_text))
+		first++;
+	for (end = first;
+	     end < cells->sheet->rows &&
+	     (text < 0 || ws_cell_is(&ws_table_cells(t, end)[text], def->where_text)) &&
+	     (same < 0 ||
+	      ws_cell_same(&ws_table_cells(t, first)[same], &ws_table_cells(t, end)[same]));
+	     end++)
+		;
+	cells->end = end;
+	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
+	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
+	if (cells->last - cells->first >= def->max_rows)
+		cells->last = cells->first + def->max_rows - 1;
+	return end > first;
+}
+
 /* nth: which of the rows that it can show. Returns whether the chart was made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t nth,
                       lxw_worksheet *sheet, uint32_t row, double pixels)
@@ -317,41 +357,20 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t
 	if (!cells.sheet || !cells.sheet->rows)
 		return false;
 	const struct ws_table *t = cells.sheet->table;
-	if (def->where_column || def->same_column) {
-		/* the nth run of rows with this text, and in same_column with one value */
-		const int column = def->where_column ? column_of(&cells, def->where_column) : -1;
-		int same = def->same_column ? column_of(&cells, def->same_column) : -1;
-		struct ws_cell like = {0};
-		size_t first = 0, end = 0;
-
-		if (def->where_column && column < 0)
+	for (size_t run = 0; run <= nth; run++)
+		if (!next_run(&cells, def))
 			return false;
-		for (size_t run = 0; run <= nth; run++) {
-			first = end;
-			while (column >= 0 && first < cells.sheet->rows &&
-			       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
-				first++;
-			if (first < cells.sheet->rows && same >= 0)
-				like = ws_table_cells(t, first)[same];
-			end = first;
-			while (end < cells.sheet->rows &&
-			       (column < 0 ||
-			        ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
-			       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
-				end++;
-		}
-		cells.first = (uint32_t)(WS_XLSX_ROW_DATA + first);
-		cells.last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
-		if (end <= first)
-			return false;
-	} else {
-		cells.first = WS_XLSX_ROW_DATA;
-		cells.last = (uint32_t)(WS_XLSX_ROW_DATA + cells.sheet->rows - 1);
-	}
-	if (cells.last - cells.first + 1 < def->min_rows)
+	/* each further run with numbers is a line as well, until there are no more colours */
+	struct chart_cells line[WS_XLSX_SERIES_MAX] = {cells}, run = cells;
+	size_t nlines = !def->has_lines || has_numbers(&cells, *values, 1);
+	while (def->has_lines && next_run(&run, def))
+		if (has_numbers(&run, *values, 1) && nlines++ < WS_XLSX_SERIES_MAX)
+			line[nlines - 1] = run;
+	const size_t ndrawn = nlines < WS_XLSX_SERIES_MAX ? nlines : WS_XLSX_SERIES_MAX;
+	if (!nlines || line[0].last - line[0].first + 1 < def->min_rows)
 		return false;
-	if (cells.last - cells.first >= def->max_rows)
-		cells.last = cells.first + def->max_rows - 1;
+	cells.first = line[0].first;
+	cells.last = line[ndrawn - 1].last;
 	category = find_column(&cells, def->category);
 	/* One unit for all compared columns: the largest of their units. */
 	for (size_t i = 0; values[i]; i++) {
@@ -374,7 +393,9 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t
 	if (category < 0 || !some)
 		return false;
 	lxw_chart *chart = ws__xlsx_chart(x, def->type);
-	for (size_t i = 0; values[i]; i++)
+	for (size_t i = 0; def->has_lines && i < ndrawn; i++)
+		nseries += add_series(x, chart, def, &line[i], (lxw_col_t)category, *values, i);
+	for (size_t i = 0; !def->has_lines && values[i]; i++)
 		/* a part without values needs no label below the chart */
 		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i], 1))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
@@ -396,12 +417,16 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t
 	 * agrees with the cells.
 	 */
 	const size_t size = sizeof(title);
-	const int same_column = def->same_column ? column_of(&cells, def->same_column) : -1;
+	const int same_column =
+	        def->same_column && nlines == 1 ? column_of(&cells, def->same_column) : -1;
 	const struct ws_cell *same =
 	        same_column < 0 ? NULL
 	                        : &ws_table_cells(t, cells.first - WS_XLSX_ROW_DATA)[same_column];
 
-	if (*def->named_by) {
+	if (nlines > ndrawn)
+		snprintf(title, size, "%s, the first %zu of %zu devices", def->title, ndrawn,
+		         nlines);
+	else if (*def->named_by) {
 		size_t len = (size_t)snprintf(title, size, "%s", def->title);
 
 		for (size_t i = 0; i < sizeof(def->named_by) / sizeof(*def->named_by); i++) {
@@ -434,6 +459,8 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t
 	chart_axis_set_num_font(value_axis, &axis_font);
 	chart_axis_set_num_font(name_axis, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(value_axis, "#,##0.###");
+	if (def->names_format) /* numbers stay beside the lines, also if these begin before 0 */
+		chart_axis_set_label_position(value_axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
 	if (has_negative) /* the names stay below the lines */
 		chart_axis_set_label_position(name_axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
 	else
@@ -452,8 +479,9 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, size_t
 		chart_axis_set_reverse(name_axis);
 		chart_axis_set_crossing_max(name_axis);
 	}
-	chart_legend_set_position(chart,
-	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
+	chart_legend_set_position(chart, nseries < 2      ? LXW_CHART_LEGEND_NONE
+	                                 : def->has_lines ? LXW_CHART_LEGEND_RIGHT
+	                                                  : LXW_CHART_LEGEND_BOTTOM);
 	chart_show_hidden_data(chart); /* columns may be folded */
 	ws__xlsx_place_chart(x, sheet, row, chart, pixels, def->height, def->alt_text);
 	return true;

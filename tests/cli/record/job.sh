@@ -2,11 +2,14 @@
 # shellcheck source=tests/cli/record/victim.inc
 . "$(dirname "$0")/victim.inc"
 
-begin() { # begin RANK: its input is descriptor 3 + RANK
-	mkfifo in$1
+begin() { # begin RANK [OPTION…]: its input is descriptor 3 + RANK; its trace is r.rankRANK.wtrace
+	[ -p in$1 ] || mkfifo in$1
 	truncate -s 4096 tally$1
-	RANK=$1 WORLD_SIZE=2 warpsheet-record --standby --job job -o r.wtrace -- "$tests/record_victim" by-input 1 tally$1 <in$1 2>said$1 &
-	eval "recorder$1=$!; exec $((3 + $1))>in$1"
+	rank=$1
+	shift
+	[ $# -gt 0 ] || set -- --standby --job job
+	RANK=$rank WORLD_SIZE=2 warpsheet-record "$@" -o r.wtrace -- "$tests/record_victim" by-input 1 tally$rank <in$rank 2>said$rank &
+	eval "recorder$rank=$!; exec $((3 + rank))>in$rank"
 }
 
 go() { # go RANK NUMBER: so many steps more
@@ -87,3 +90,25 @@ ctl status
 warpsheet-record --standby --job job -- true 2>&1
 warpsheet-record --job job -- true 2>&1
 echo "status $?"
+echo '# flight recorders of a job, and what does not go together'
+rm -f r.*
+for rank in 0 1; do
+	begin $rank --keep 60 --job fly
+	go $rank 3
+done
+until [ "$(warpsheet ctl status --job fly --format csv 2>/dev/null | grep -c recording,)" = 2 ]; do sleep 0.05; done
+warpsheet ctl start --job fly 2>&1 | sed "s/process [0-9]*/process N/"
+warpsheet ctl dump --job fly
+until [ -e r.rank0.1.wtrace ] && [ -e r.rank1.1.wtrace ]; do sleep 0.05; done
+exec 3>&- 4>&-
+wait $recorder0 $recorder1
+for trace in r.*; do
+	echo "$trace:$(warpsheet info $trace | grep -o 'flight.trigger.*' | tr -s ' ')"
+done
+chmod 700 job
+rm job/rank*
+begin 0
+until [ "$(state)" ]; do sleep 0.05; done
+warpsheet ctl dump --job job 2>&1 | sed "s/process [0-9]*/process N/"
+exec 3>&-
+wait $recorder0

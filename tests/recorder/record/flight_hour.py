@@ -4,16 +4,18 @@ each planted slow step has a trace of its own with at least two steps before it.
 ../cuda/fake.h. Slow steps take 6 s, all others 20 ms; there is one per minute.
 Usage: flight_hour.py WARPSHEET_RECORD WARPSHEET FAKES [SECONDS [RATE]]
 
-Prints a line per tenth of the run: the largest memory of recorder and program, each without the segment, and of the
-segment, and the largest space of the unfinished trace on the disk. The last half of the run may need a tenth more than
-the quarter before it; runs of under ten minutes are too short for that. A machine that is too busy for the rate fails
-only if a step is missed; the rate is printed.
+Prints a line per tenth of the run: the largest memory of recorder and program, each without the segment, of the segment
+the least, median and largest, and the largest space of the unfinished trace on the disk. The last half of the run may need
+a tenth more than the quarter before it, of the segment in the median: it is larger while there is a backlog. Runs of under
+ten minutes are too short for that. A machine that is too busy for the rate fails only if a step is missed; the rate is
+printed.
 """
 import csv
 import glob
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -93,7 +95,7 @@ with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=in
         try:
             part = sum(os.stat(name).st_blocks * 512 for name in glob.glob(f"{folder}/*.part")) / 2 ** 20
             samples.append((time.monotonic() - begun, memory(run.pid, "RssAnon"), memory(program_of(run.pid), "RssAnon"),
-                            memory(program_of(run.pid), "RssShmem"), part))
+                            memory(program_of(run.pid), "RssShmem"), part, os.getloadavg()[0]))
         except (AttributeError, OSError):  # one of them ends, or the program has not begun
             pass
         if time.monotonic() - begun > seconds + KEEP_S and program_of(run.pid):
@@ -114,13 +116,16 @@ with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=in
 
 print(f"{took:.0f} s, {kernels / took:.0f} launches per second; "
       f"{len(caught)} of {len(planted)} planted steps caught, {len(others)} others")
-print("from s | recorder MiB | program MiB, of its own, of the segment | disk MiB")
+print("from s | recorder MiB | program MiB, of its own, of the segment: least, median, largest | disk MiB | load")
 for tenth in range(10):
     part = samples[tenth * len(samples) // 10:(tenth + 1) * len(samples) // 10]
-    print(" | ".join(f"{x:.1f}" for x in (part[0][0], *(max(s[i] for s in part) for i in range(1, 5)))) if part else "")
+    columns = [sorted(values) for values in zip(*part)]
+    print(" | ".join(f"{x:.1f}" for x in (part[0][0], columns[1][-1], columns[2][-1], columns[3][0], statistics.median(columns[3]),
+                                          columns[3][-1], columns[4][-1], statistics.median(columns[5]))) if part else "")
 for i, name in enumerate(("the recorder's memory", "the program's own memory", "the segment", "the space on the disk"), 1):
     quarter, half = samples[len(samples) // 4:len(samples) // 2], samples[len(samples) // 2:]
-    if seconds >= 600 and max(s[i] for s in half) > 1.1 * max(s[i] for s in quarter) + 2:
+    typical = statistics.median if name == "the segment" else max
+    if seconds >= 600 and typical(s[i] for s in half) > 1.1 * typical(s[i] for s in quarter) + 2:
         problems.append(f"{name} grows")
 if caught != planted or not planted:
     problems.append(f"not caught: {sorted(planted - caught)}" if planted else "no planted step was reached")

@@ -384,12 +384,14 @@ function overTime(lines, time, unitName, words) {
   }
   return [svg, greatest];
 }
-// Its rows that pass by device, or by another column: a line for each column, with a value.
+// Its rows that pass by device, or by another column: a line for each column, with a value; of the first devices, as many as there are colours.
 function linesOf(table, columns, passes, by = "device", nameOf = d => `device ${d}`) {
-  const [device, time] = [by, "time_ns"].map(id => at(table, id)), rows = table.rows.filter(passes), devices = [...new Set(rows.map(r => r[device]))];
+  const [device, time] = [by, "time_ns"].map(id => at(table, id)), rows = table.rows.filter(r => passes(r) && columns.some(([id]) => r[at(table, id)] !== null)), every = [...new Set(rows.map(r => r[device]))], devices = every.slice(0, SERIES.length);
   const lines = devices.flatMap((d, k) => columns.map(([id, style, words]) => ({ column: at(table, id), style, paint: k, words: `${words}${devices.length > 1 ? `, ${nameOf(d)}` : ""}`,
     rows: rows.filter(r => r[device] === d && r[at(table, id)] !== null).sort((a, b) => a[time] - b[time]) }))).filter(l => l.rows.length);
-  return [lines, time, devices.length > 1 ? legend(devices.map(d => ({ id: "", name: nameOf(d) }))) : ""];
+  const names = devices.length > 1 ? legend(devices.map(d => ({ id: "", name: nameOf(d) }))) : "";
+  if (every.length > devices.length) names.append(make("span", { className: "soft", textContent: `${devices.length} of ${every.length}; the table has all` }));
+  return [lines, time, names];
 }
 // Memory of devices over time: in use, and held by the allocator.
 function addMemory(to) {
