@@ -48,6 +48,11 @@ struct ws_work_item {
 
 /* Work whose sizes differ by more than this is not the same. */
 #define WS_WORK_APART 0.05
+/* 0: a size is not known. */
+static inline bool ws_work_apart(double a, double b)
+{
+	return a > 0 && b > 0 && (a > b ? b / a : a / b) < 1 - WS_WORK_APART;
+}
 
 /* One call. */
 struct ws_work_call {

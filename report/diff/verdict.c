@@ -128,13 +128,17 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 			snprintf(settles, sizeof(settles),
 			         " These runs vary too much to detect %s %%.",
 			         DIGITS(effect * 100));
+		char change[48] = "looks as fast";
+
+		if (fabs(c->ratio - 1) >= 0.0005)
+			snprintf(change, sizeof(change), "differs by %s %%",
+			         SIGNED(100 * (c->ratio - 1)));
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
 			snprintf(out, size,
-			         "No significant difference: %s differs by %s %% (%d %% CI %s %% "
-			         "to %s %%%s).%s",
-			         d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			         "No significant difference: %s %s (%d %% CI %s %% to %s %%%s).%s",
+			         d->side[1].name, change, percent_of(d, c),
 			         SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
 			         settles);
 		else
