@@ -106,6 +106,16 @@ struct ws_comparison {
 /* Fills everything but `discovered` and `grade`. */
 void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
                 const struct ws_grade_opts *opts, struct ws_comparison *out);
+/* Steps that take over so many medians of their recording are counted in words. */
+#define WS_GRADE_LONG_STEP 1.5
+/*
+ * Compares and grades the mean steps of recordings, without the first of several, which may still
+ * be slow from the start-up. Slow steps, if fewer than half, do not change the median, but the time
+ * of a run. nlong: long steps of each side; NULL = not counted.
+ */
+void ws_compare_means(const struct ws_samples *a, const struct ws_samples *b,
+                      const struct ws_grade_opts *opts, struct ws_comparison *out,
+                      size_t nlong[2]);
 /*
  * Grade the rows of one table together (Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995) 289).
  * A row that is UNLIKE or NONE already stays so and does not count. With fewer than

@@ -784,6 +784,52 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 	free(order);
 }
 
+void ws_compare_means(const struct ws_samples *a, const struct ws_samples *b,
+                      const struct ws_grade_opts *opts, struct ws_comparison *out, size_t nlong[2])
+{
+	const struct ws_samples *side[2] = {a, b};
+	struct ws_samples of[2];
+	double *means[2];
+	size_t *one[2];
+
+	for (int i = 0; i < 2; i++) {
+		const double *ns = side[i]->values;
+		double *sorted = ws_xarray(count_values(side[i]) + 1, sizeof(*sorted));
+		size_t n = 0, longer = 0;
+
+		means[i] = ws_xarray(side[i]->recordings + 1, sizeof(*means[i]));
+		one[i] = ws_xarray(side[i]->recordings + 1, sizeof(*one[i]));
+		for (size_t r = 0; r < side[i]->recordings; ns += side[i]->steps[r++]) {
+			const size_t steps = side[i]->steps[r], first = steps > 1;
+			double sum = 0;
+
+			memcpy(sorted, ns, steps * sizeof(*ns));
+			const double longest = WS_GRADE_LONG_STEP * ws_stat_median(sorted, steps);
+			for (size_t k = first; k < steps; k++) {
+				sum += ns[k];
+				longer += ns[k] > longest;
+			}
+			if (!(sum > 0))
+				continue;
+			means[i][n] = sum / (double)(steps - first);
+			one[i][n++] = 1;
+		}
+		of[i] = (struct ws_samples){.values = means[i], .steps = one[i], .recordings = n};
+		free(sorted);
+		if (nlong)
+			nlong[i] = longer;
+	}
+	*out = (struct ws_comparison){.basis = WS_BASIS_NONE, .grade = WS_GRADE_NONE};
+	if (of[0].recordings && of[1].recordings) {
+		ws_compare(&of[0], &of[1], opts, out);
+		ws_grade_rows(&out, 1, opts);
+	}
+	for (int i = 0; i < 2; i++) {
+		free(means[i]);
+		free(one[i]);
+	}
+}
+
 /* --- detectable effects -------------------------------------------------------- */
 
 #define POWER 0.8

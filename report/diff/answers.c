@@ -58,6 +58,8 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 		return ", which is too little to count.";
 	return isnan(ws_cell_number(&row[WS_TC_diff_verdict_low]))
 	               ? ", but how much runs vary is unknown."
+	       : fabs(ws_cell_number(&row[WS_TC_diff_verdict_ratio]) - 1) < UNSEEN
+	               ? ", but noise may hide a difference."
 	       : strstr(verdict, ", assumes ")
 	               ? ", which the noise assumed between runs may explain."
 	               : ", but the runs vary too much to be sure.";
@@ -99,7 +101,8 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		            ws_arena_format(t, "%s: %s", change, times), ".", NULL);
 	else
 		ws_page_say(a->out, grade,
-		            ws_arena_format(t, "%s look%s ", what, is_many ? "" : "s"), change,
+		            ws_arena_format(t, "%s look%s ", what, is_many ? "" : "s"),
+		            fabs(ratio - 1) < UNSEEN ? "as fast" : change,
 		            ws_arena_format(t, " (%s)%s", times, say_no_change(a, row)), NULL);
 	a->out->headline[a->out->nheadline - 1].is_compared = true;
 }

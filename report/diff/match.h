@@ -39,12 +39,6 @@ enum ws_matched_by {
 };
 const char *ws_matched_by_name(enum ws_matched_by by);
 
-/* Do two sizes (0 = unknown) differ by more than WS_WORK_APART? */
-static inline bool ws_work_apart(double a, double b)
-{
-	return a > 0 && b > 0 && (a > b ? b / a : a / b) < 1 - WS_WORK_APART;
-}
-
 /* The identity of a call for matching. */
 struct ws_work_ref {
 	uint32_t item;     /* number (ws_names_item) */

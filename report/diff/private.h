@@ -111,7 +111,7 @@ struct ws_diff_row {
 	double shown[2];
 	struct ws_comparison c;
 	/* why c.grade is AMBIGUOUS although the times differ */
-	enum { WS_CLOCKS_NO_REASON, WS_CLOCKS_SAME_CYCLES, WS_CLOCKS_ENOUGH } by_clocks;
+	enum ws_by_clocks by_clocks;
 };
 /* Starts as all zeros. */
 struct ws_diff_rows {

@@ -402,6 +402,24 @@ bool ws_clocks_differ(double mhz_a, double mhz_b)
 	return mhz_a > 0 && mhz_b > 0 && fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_CLOCKS_APART);
 }
 
+enum ws_by_clocks ws_clocks_explain(double ratio, const double mhz[2], bool are_sampled,
+                                    double min_effect)
+{
+	if (!(mhz[0] > 0) || !(mhz[1] > 0))
+		return WS_CLOCKS_NO_REASON;
+	const double of_times = ws_log(ratio), of_clocks = ws_log(mhz[0] / mhz[1]),
+	             least = ws_log1p(min_effect);
+
+	if (fabs(of_times - of_clocks) < least)
+		return WS_CLOCKS_SAME_CYCLES;
+	/* work that waits for memory becomes slower by less than the clock of the multiprocessors;
+	 * readings at begin and end are too few to say how far apart clocks were */
+	return are_sampled && ws_clocks_differ(mhz[0], mhz[1]) && of_times * of_clocks > 0 &&
+	                       fabs(of_times) < fabs(of_clocks) + least
+	               ? WS_CLOCKS_ENOUGH
+	               : WS_CLOCKS_NO_REASON;
+}
+
 bool ws_recordings_are_apart(const struct ws_recording *a, const struct ws_recording *b)
 {
 	return a->sampled_mhz > 0 && b->sampled_mhz > 0

@@ -48,6 +48,11 @@ struct ws_work_item {
 
 /* Work whose sizes differ by more than this is not the same. */
 #define WS_WORK_APART 0.05
+/* 0: a size is not known. */
+static inline bool ws_work_apart(double a, double b)
+{
+	return a > 0 && b > 0 && (a > b ? b / a : a / b) < 1 - WS_WORK_APART;
+}
 
 /* One call. */
 struct ws_work_call {
@@ -221,10 +226,23 @@ static inline struct ws_range_at *ws_recording_range(struct ws_recording *r, siz
 
 /* The length of the median sample; NaN without samples. */
 double ws_recording_median_ns(const struct ws_recording *r);
+/* Relative standard deviation between runs that is assumed of a step with these uses of its time;
+ * 0: that of its GPU time. */
+double ws_noise_of_waiting(const double use_ns[WS_USES]);
+/* Robust relative standard deviation of the steps of a recording; 0: too few. */
+double ws_scatter_of_steps(const double *ns, size_t n);
 /* If clocks differ by more than this, times are not compared. */
 #define WS_CLOCKS_APART 0.02
 /* 0: a clock was not recorded. */
 bool ws_clocks_differ(double mhz_a, double mhz_b);
+/* Why different clocks explain a ratio of times, A's clock first; a clock of 0 is not known. */
+enum ws_by_clocks {
+	WS_CLOCKS_NO_REASON,
+	WS_CLOCKS_SAME_CYCLES, /* in cycles there is no difference */
+	WS_CLOCKS_ENOUGH,      /* sampled clocks differ by as much, in the same direction */
+};
+enum ws_by_clocks ws_clocks_explain(double ratio, const double mhz[2], bool are_sampled,
+                                    double min_effect);
 /* By samples if both have some: a reading at the end is often that of an idle GPU. */
 bool ws_recordings_are_apart(const struct ws_recording *a, const struct ws_recording *b);
 /* Most bytes allocated on devices at one time; -1 = not recorded. */

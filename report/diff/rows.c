@@ -264,22 +264,13 @@ static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 /* Takes back a difference that the clocks explain. */
 static void excuse_by_clocks(const struct ws_diff *d, struct ws_diff_row *row)
 {
-	const double *mhz = d->result->clock_mhz;
 	struct ws_comparison *c = &row->c;
 
-	if (!ws_grade_is_different(c->grade) || row->noise == WS_DIFF_NOISE_HOST || !mhz[0] ||
-	    !mhz[1] || !ws_diff_is_of_one_device(d))
+	if (!ws_grade_is_different(c->grade) || row->noise == WS_DIFF_NOISE_HOST ||
+	    !ws_diff_is_of_one_device(d))
 		return;
-	const double of_times = ws_log(c->ratio), of_clocks = ws_log(mhz[0] / mhz[1]),
-	             least = ws_log1p(d->grade.min_effect);
-
-	if (fabs(of_times - of_clocks) < least)
-		row->by_clocks = WS_CLOCKS_SAME_CYCLES;
-	/* work that waits for memory becomes slower by less than the clock of the multiprocessors;
-	 * readings at begin and end are too few to say how far apart clocks were */
-	else if (d->clocks_are_sampled && ws_clocks_differ(mhz[0], mhz[1]) &&
-	         of_times * of_clocks > 0 && fabs(of_times) < fabs(of_clocks) + least)
-		row->by_clocks = WS_CLOCKS_ENOUGH;
+	row->by_clocks = ws_clocks_explain(c->ratio, d->result->clock_mhz, d->clocks_are_sampled,
+	                                   d->grade.min_effect);
 	if (row->by_clocks != WS_CLOCKS_NO_REASON)
 		c->grade = WS_GRADE_AMBIGUOUS;
 }
@@ -389,28 +380,38 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
  * per step for data; docs/dev/statistics.md. */
 #define WAITING_NOISE 0.3
 
-/* Relative standard deviation of a step due to waiting; 0 if it hardly waits. */
-static double noise_of_waiting(const struct ws_recording *r)
+double ws_noise_of_waiting(const double use_ns[WS_USES])
 {
-	double ns[WS_USES] = {0}, all = 0, waiting = 0, squares = 0;
+	double all = 0, waiting = 0, squares = 0;
 
-	for (size_t i = 0; i < r->nsamples; i++)
-		for (int use = 0; use < WS_USES; use++) {
-			ns[use] += (double)r->samples[i].use_ns[use];
-			all += (double)r->samples[i].use_ns[use];
-		}
+	for (int use = 0; use < WS_USES; use++)
+		all += use_ns[use];
 	if (all <= 0)
 		return STEP_NOISE; /* only times on the host */
 	for (int use = 0; use < WS_USES; use++) {
 		/* Is it time without computation, other than gaps between queued kernels? */
 		if (!(use > WS_USE_COMPUTE && use != WS_USE_DEVICE))
 			continue;
-		const double noise = WAITING_NOISE * ns[use] / all;
+		const double noise = WAITING_NOISE * use_ns[use] / all;
 
-		waiting += ns[use] / all;
+		waiting += use_ns[use] / all;
 		squares += noise * noise;
 	}
 	return waiting > LITTLE_WAITING ? fmax(STEP_NOISE, sqrt(squares)) : 0;
+}
+
+double ws_scatter_of_steps(const double *ns, size_t n)
+{
+	double *v = ws_xarray(n + 1, sizeof(*v)), median;
+
+	for (size_t k = 0; k < n; k++)
+		v[k] = ws_log(fmax(1, ns[k]));
+	median = ws_stat_median(v, n);
+	for (size_t k = 0; k < n; k++)
+		v[k] = fabs(v[k] - median);
+	const double scatter = n > 2 ? 1.4826 * ws_stat_median(v, n) : 0;
+	free(v);
+	return scatter;
 }
 
 void ws_diff_assume_noise(struct ws_diff *d)
@@ -420,19 +421,17 @@ void ws_diff_assume_noise(struct ws_diff *d)
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->side[s].nrecordings; i++) {
 			const struct ws_recording *r = &d->side[s].recordings[i];
-			/* Robust standard deviation of the logarithms of the steps' times. */
-			double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median;
+			double *ns = ws_xarray(r->nsamples + 1, sizeof(*ns)), use_ns[WS_USES] = {0};
 
-			for (size_t k = 0; k < r->nsamples; k++)
-				v[k] = ws_log(fmax(1, (double)r->samples[k].step_ns));
-			median = ws_stat_median(v, r->nsamples);
-			for (size_t k = 0; k < r->nsamples; k++)
-				v[k] = fabs(v[k] - median);
-			const double scatter =
-			        r->nsamples > 2 ? 1.4826 * ws_stat_median(v, r->nsamples) : 0;
-			free(v);
-			const double waiting = noise_of_waiting(r);
+			for (size_t k = 0; k < r->nsamples; k++) {
+				ns[k] = (double)r->samples[k].step_ns;
+				for (int use = 0; use < WS_USES; use++)
+					use_ns[use] += (double)r->samples[k].use_ns[use];
+			}
+			const double scatter = ws_scatter_of_steps(ns, r->nsamples),
+			             waiting = ws_noise_of_waiting(use_ns);
 
+			free(ns);
 			host = fmax(host, scatter);
 			if (waiting > 0)
 				step = fmax(step, fmax(waiting, scatter));

@@ -128,13 +128,17 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 			snprintf(settles, sizeof(settles),
 			         " These runs vary too much to detect %s %%.",
 			         DIGITS(effect * 100));
+		char change[48] = "looks as fast";
+
+		if (fabs(c->ratio - 1) >= 0.0005)
+			snprintf(change, sizeof(change), "differs by %s %%",
+			         SIGNED(100 * (c->ratio - 1)));
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
 			snprintf(out, size,
-			         "No significant difference: %s differs by %s %% (%d %% CI %s %% "
-			         "to %s %%%s).%s",
-			         d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			         "No significant difference: %s %s (%d %% CI %s %% to %s %%%s).%s",
+			         d->side[1].name, change, percent_of(d, c),
 			         SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
 			         settles);
 		else
@@ -263,61 +267,29 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	add_time(v, subject.text, text.text, &c);
 }
 
-/* Steps that take over so many medians of their recording are counted in words. */
-#define LONG_STEP 1.5
-
-/*
- * The mean steps of recordings without the first step, which may still be slow from the start-up.
- * Slow steps, if fewer than half, do not change the median, but the time of a run. Grade NONE: not
- * compared.
- */
+/* The mean steps of recordings. Grade NONE: not compared. */
 static struct ws_comparison compare_means(const struct ws_diff *d, size_t nlong[2])
 {
-	struct ws_comparison c = {.basis = WS_BASIS_NONE, .grade = WS_GRADE_NONE}, *row = &c;
+	struct ws_comparison c = {.basis = WS_BASIS_NONE, .grade = WS_GRADE_NONE};
+	const struct ws_grade_opts opts = ws_diff_grade_opts(d, WS_DIFF_NOISE_STEP);
 	struct ws_samples of[2];
-	double *means[2];
-	size_t *steps[2];
+	double *ns[2];
 
 	if (!d->by_steps || d->compares_unrecorded || ws_diff_is_unlike(d))
 		return c;
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
-		struct ws_sample *const *sample = side->samples;
-		double *ns = ws_xarray(side->nsamples + 1, sizeof(*ns));
-		size_t n = 0;
 
-		means[s] = ws_xarray(side->nrecordings + 1, sizeof(*means[s]));
-		steps[s] = ws_xarray(side->nrecordings + 1, sizeof(*steps[s]));
-		nlong[s] = 0;
-		for (size_t r = 0; r < side->nrecordings; sample += side->steps[r++]) {
-			const size_t nsteps = side->steps[r];
-			double sum_ns = 0;
-
-			for (size_t i = 0; i < nsteps; i++)
-				ns[i] = (double)sample[i]->step_ns;
-			const double longest_ns = LONG_STEP * ws_stat_median(ns, nsteps);
-			for (size_t i = 1; i < nsteps; i++) {
-				sum_ns += (double)sample[i]->step_ns;
-				nlong[s] += (double)sample[i]->step_ns > longest_ns;
-			}
-			if (!(sum_ns > 0))
-				continue;
-			means[s][n] = sum_ns / (double)(nsteps - 1);
-			steps[s][n++] = 1;
-		}
-		of[s] = (struct ws_samples){.values = means[s], .steps = steps[s], .recordings = n};
-		free(ns);
+		ns[s] = ws_xarray(side->nsamples + 1, sizeof(*ns[s]));
+		for (size_t i = 0; i < side->nsamples; i++)
+			ns[s][i] = (double)side->samples[i]->step_ns;
+		of[s] = (struct ws_samples){.values = ns[s],
+		                            .steps = side->steps,
+		                            .recordings = side->nrecordings};
 	}
-	if (of[0].recordings && of[1].recordings) {
-		const struct ws_grade_opts opts = ws_diff_grade_opts(d, WS_DIFF_NOISE_STEP);
-
-		ws_compare(&of[0], &of[1], &opts, &c);
-		ws_grade_rows(&row, 1, &opts);
-	}
-	for (int s = 0; s < 2; s++) {
-		free(means[s]);
-		free(steps[s]);
-	}
+	ws_compare_means(&of[0], &of[1], &opts, &c, nlong);
+	free(ns[0]);
+	free(ns[1]);
 	return c;
 }
 
@@ -373,7 +345,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 				                ": %zu of %zu steps of %s take over %.2g times the "
 				                "median, of %s %zu of %zu",
 				                nlong[is_longer], d->side[is_longer].nsamples,
-				                d->side[is_longer].name, LONG_STEP,
+				                d->side[is_longer].name, WS_GRADE_LONG_STEP,
 				                d->side[!is_longer].name, nlong[!is_longer],
 				                d->side[!is_longer].nsamples);
 			ws_sentence_add(&text, ".");

@@ -1,6 +1,7 @@
 /* The runs of a sweep: facts of their configurations and times of their steps; runs grouped by
  * configuration, and speed-ups over other configurations. */
 
+#include "report/analysis/energy.h"
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
@@ -33,6 +34,9 @@ struct ws_sweep_run {
 	double model_ns,
 	        ran_ns; /* time at the peak of the model's and of all products; NaN = unknown */
 	double peak_bytes, softmax_percent;
+	double products;               /* kernels of products per step */
+	double mhz;                    /* mean sampled clock; 0 = not recorded */
+	double noise;                  /* assumed between runs, as in diff; NaN = unknown */
 	uint32_t failed;               /* text: reason of failure; 0 = it did not fail */
 	size_t nameless;               /* a unique number if its configuration is unknown; else 0 */
 	uint64_t file_hash, file_size; /* 0: there is no trace */
@@ -49,9 +53,16 @@ struct ws_sweep_row {
 	size_t steps;
 	double mean[WS_SWEEP_TIMES], std[WS_SWEEP_TIMES]; /* NaN = not known */
 	double mfu_percent, hfu_percent, peak_bytes;
+	double mhz;
+	const struct ws_sweep_row *base; /* with which it is compared; NULL: there is none */
+	/* its time per step over that of the baseline; of different work, per token or image where
+	 * these are known, graded only then */
+	struct ws_comparison c;
+	struct ws_comparison
+	        of_means; /* of mean steps, if they certainly differ from that; else NONE */
+	bool by_clocks;   /* the clocks explain the difference */
 	double speedup, low, high;
 	double memory;     /* its peak over that of the baseline */
-	bool is_assumed;   /* the interval uses an assumed noise between runs */
 	const char *name;  /* distinguishing facts: "transformer-small, context 128, layers 2" */
 	const char *check; /* result of ws_over_peak for MFU and HFU */
 	const char *status;
@@ -61,11 +72,12 @@ struct ws_sweep_row {
  * means. */
 struct ws_sweep_gain {
 	uint32_t value;
-	/* number of configurations: all, with a speed-up under 1, significantly faster,
-	 * significantly slower, without an interval */
-	unsigned n, under_1, faster, slower, unknown;
+	/* number of configurations: all that are compared, with a speed-up under 1; certainly or
+	 * likely faster, slower, the same; without an interval, with clocks that explain it, with
+	 * slow steps that the median does not show; with other work, which are not compared */
+	unsigned n, under_1, faster, slower, same, unknown, by_clocks, slow_steps, unlike;
 	double mean, min, max, low, high, memory; /* NaN = not known */
-	bool is_assumed;
+	bool is_assumed;                          /* an interval uses an assumed noise */
 };
 
 struct ws_sweep {
@@ -85,6 +97,10 @@ struct ws_sweep {
 	const char *baseline;        /* KEY=VALUE of the baseline of speed-ups */
 	uint32_t baseline_key;       /* number of the key; 0: no trace has it with this value */
 	uint32_t baseline_value;     /* text */
+	/* configurations with different values of the baseline's fact do different work, and are
+	 * compared per token or image; per_step: these are not known */
+	bool of_work, per_step;
+	double least_noise, most_noise; /* assumed of intervals; NaN: of none */
 	struct ws_sweep_gain *gains; /* for each other value, in the order of the rows */
 	size_t ngains;
 	const struct ws_table *table; /* the table sweep, after it is made */
@@ -173,7 +189,8 @@ static bool ws_sweep_number(struct ws_bytes text, double *out)
 		return false;
 	memcpy(copy, text.ptr, text.len);
 	*out = strtod(copy, &end);
-	return !*end;
+	/* no hexadecimal numbers, infinities and NaN */
+	return !*end && isfinite(*out) && !strpbrk(copy, "xX");
 }
 
 /* Compares two values as numbers if both are numbers, else as texts; unknown values come first. */
@@ -332,10 +349,12 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 
 		if (!ws_kernel_selected(m, &sel, k, i))
 			continue;
-		if (k->kind->class == WS_TEXT_SOFTMAX)
+		if (k->kind->class == WS_TEXT_SOFTMAX) {
 			softmax_ns += k->dur_ns;
-		else if (is_product[k->kind->class])
+		} else if (is_product[k->kind->class]) {
 			ns[k->kind->dtype] += k->dur_ns;
+			run->products += 1 / fmax(1, (double)run->nsteps);
+		}
 		if (ns[k->kind->dtype] > ns[most])
 			most = k->kind->dtype;
 	}
@@ -343,6 +362,19 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 	if (most && !ws_model_fact(m, "dtype").len)
 		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
 	ws_arena_free(&temp);
+	double use_ns[WS_USES] = {0};
+	const struct ws_idle *idle = run->nsteps ? ws_idle_find(m, &sel) : NULL;
+
+	for (size_t i = 0; i < run->nsteps; i++)
+		for (int use = 0; use < WS_USES; use++)
+			use_ns[use] += (double)idle->of_window[i].ns[use];
+	const double waiting = ws_noise_of_waiting(use_ns);
+	if (waiting > 0 && run->nsteps)
+		run->noise =
+		        fmax(waiting, ws_scatter_of_steps(run->ns[WS_SWEEP_TOTAL], run->nsteps));
+	if (ws_model_on_cpu(m))
+		run->noise = NAN;
+	run->mhz = ws_energy_clock(m, &sel);
 	ws_selection_release(&sel);
 	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;
 	run->images = run->has_steps ? (double)ws_fact_number(m, "images_per_step") : 0;
@@ -372,7 +404,31 @@ void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reas
 
 /* --- configurations ------------------------------------------------------------------------- */
 
-/* Order of runs in the table; equal runs have one configuration. */
+/* A failed run has only the facts known by then: it gets those of a successful run that agrees in
+ * all of them. */
+static void complete_failed(struct ws_sweep *s)
+{
+	for (struct ws_sweep_run *run = s->runs; run < s->runs + s->nruns; run++) {
+		const struct ws_sweep_run *like = run->failed && !run->nameless ? s->runs : NULL;
+
+		for (; like && like < s->runs + s->nruns; like++) {
+			bool agrees = !like->failed;
+
+			for (uint32_t k = 1; k <= s->keys.n && agrees; k++)
+				agrees = is_no_work(s, k) || !ws_sweep_value(run, k) ||
+				         ws_sweep_value(run, k) == ws_sweep_value(like, k);
+			if (agrees)
+				break;
+		}
+		for (uint32_t k = 1; like && like < s->runs + s->nruns && k <= s->keys.n; k++)
+			if (!is_no_work(s, k) && !ws_sweep_value(run, k) && ws_sweep_value(like, k))
+				add_fact(s, run, ws_texts_get(&s->keys, k),
+				         ws_texts_get(&s->texts, ws_sweep_value(like, k)));
+	}
+}
+
+/* Order of runs in the table; equal runs have one configuration. A fact that one of them lacks
+ * separates them, too. */
 static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
                         const struct ws_sweep_run *b)
 {
@@ -383,13 +439,10 @@ static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
 
 		c = ws_sweep_compare_values(s, ws_sweep_value(a, key), ws_sweep_value(b, key));
 	}
-	for (uint32_t key = 1; key <= s->keys.n && !c; key++) {
-		const uint32_t va = ws_sweep_value(a, key), vb = ws_sweep_value(b, key);
-
-		/* a run without a trace has only the varied facts */
-		if (va && vb && va != vb && !is_no_work(s, key))
-			c = ws_sweep_compare_values(s, va, vb);
-	}
+	for (uint32_t key = 1; key <= s->keys.n && !c; key++)
+		if (!is_no_work(s, key))
+			c = ws_sweep_compare_values(s, ws_sweep_value(a, key),
+			                            ws_sweep_value(b, key));
 	return c;
 }
 
@@ -402,8 +455,8 @@ static int by_configuration(const void *pa, const void *pb, void *arg)
 }
 
 /* Samples of one time over all steps of the successful runs; n values in total. */
-static struct ws_samples samples_of(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
-                                    size_t *n)
+static struct ws_samples times_of(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
+                                  double items, size_t *n)
 {
 	size_t all = 0, *steps = ws_arena_array(&s->arena, row->n, sizeof(*steps));
 	struct ws_samples out = {.steps = steps};
@@ -418,11 +471,19 @@ static struct ws_samples samples_of(struct ws_sweep *s, const struct ws_sweep_ro
 
 		if (!run->ns[time] || run->failed)
 			continue;
-		memcpy(values + *n, run->ns[time], run->nsteps * sizeof(double));
+		for (size_t k = 0; k < run->nsteps; k++)
+			values[*n + k] = run->ns[time][k] / items;
 		steps[out.recordings++] = run->nsteps;
 		*n += run->nsteps;
 	}
 	return out;
+}
+
+/* Of whole steps, per item of which a step has so many. */
+static struct ws_samples samples_of(struct ws_sweep *s, const struct ws_sweep_row *row,
+                                    double items, size_t *n)
+{
+	return times_of(s, row, WS_SWEEP_TOTAL, items, n);
 }
 
 /* --- speed-ups ------------------------------------------------------------------------------ */
@@ -440,11 +501,70 @@ static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *
 	return true;
 }
 
+/* Facts that make the work of a step another one. */
+static bool is_of_work(struct ws_bytes key)
+{
+	static const char *const keys[] = {"model", "layers",       "batch",           "context",
+	                                   "phase", "kernel_width", "depth_multiplier"};
+
+	return WS_NAME_IS_ONE_OF(key, keys);
+}
+
+/* Tokens or images per step, if both have them; else 1. */
+static double items_of(const struct ws_sweep_row *row, const struct ws_sweep_row *other)
+{
+	if (row->run->tokens > 0 && other->run->tokens > 0)
+		return row->run->tokens;
+	return row->run->images > 0 && other->run->images > 0 ? row->run->images : 1;
+}
+
+/* The options for a comparison of two rows: with the noise that diff would assume. */
+static struct ws_grade_opts grade_opts(struct ws_sweep *s, const struct ws_sweep_row *a,
+                                       const struct ws_sweep_row *b)
+{
+	const struct ws_sweep_row *rows[] = {a, b};
+	struct ws_grade_opts opts = s->grade;
+
+	for (size_t i = 0; i < 2 && isnan(s->opts->grade.run_noise_percent); i++)
+		for (size_t k = 0; k < rows[i]->n; k++)
+			if (!rows[i]->run[k].failed)
+				opts.run_noise = fmax(opts.run_noise, rows[i]->run[k].noise);
+	return opts;
+}
+
+/* Compares a row with its baseline; all but the grade. */
+static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row)
+{
+	const struct ws_sweep_row *base = row->base;
+	const struct ws_grade_opts opts = grade_opts(s, base, row);
+	size_t na, nb;
+	const struct ws_samples a = samples_of(s, base, s->of_work ? items_of(base, row) : 1, &na),
+	                        b = samples_of(s, row, s->of_work ? items_of(row, base) : 1, &nb);
+
+	row->of_means.grade = row->c.grade = WS_GRADE_NONE;
+	if (!na || !nb) {
+		row->base = NULL;
+		return;
+	}
+	ws_compare(&a, &b, &opts, &row->c);
+	if (row->run->has_steps)
+		ws_compare_means(&a, &b, &opts, &row->of_means, NULL);
+	if (s->of_work ? items_of(row, base) == 1
+	               : ws_work_apart(row->run->flops, base->run->flops))
+		row->c.grade = row->of_means.grade = WS_GRADE_UNLIKE;
+	row->memory = row->peak_bytes / base->peak_bytes;
+	if (row->c.basis == WS_BASIS_STEPS && !row->c.identical && !isnan(row->c.run_noise)) {
+		s->least_noise = fmin(s->least_noise, row->c.run_noise);
+		s->most_noise = fmax(s->most_noise, row->c.run_noise);
+	}
+}
+
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 {
 	const char *given = s->opts->baseline;
 	uint64_t key, value = 0;
 
+	s->least_noise = s->most_noise = NAN;
 	s->baseline = given ? given : "dtype=fp32";
 	size_t len = strcspn(s->baseline, "=");
 	key = ws_strtab_find(&s->keys.known, s->baseline, len);
@@ -459,28 +579,47 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		return WS_OK;
 	s->baseline_key = (uint32_t)key;
 	s->baseline_value = (uint32_t)value;
+	s->of_work = is_of_work(ws_texts_get(&s->keys, s->baseline_key));
+	struct ws_comparison **compared =
+	        ws_arena_array(&s->arena, s->nrows, sizeof(struct ws_comparison *));
+	size_t n = 0;
 	for (size_t i = 0; i < s->nrows; i++) {
 		struct ws_sweep_row *row = &s->rows[i];
-		const struct ws_sweep_row *base = NULL;
-		struct ws_comparison c;
-		size_t na, nb;
 
-		for (size_t k = 0; k < s->nrows && !base; k++)
+		for (size_t k = 0; k < s->nrows && !row->base; k++)
 			if (ws_sweep_value(s->rows[k].run, s->baseline_key) == s->baseline_value &&
 			    differ_only_in(s, row->run, s->rows[k].run, s->baseline_key))
-				base = &s->rows[k];
-		if (!base)
+				row->base = &s->rows[k];
+		if (!row->base)
 			continue;
-		const struct ws_samples a = samples_of(s, base, WS_SWEEP_TOTAL, &na),
-		                        b = samples_of(s, row, WS_SWEEP_TOTAL, &nb);
-		if (!na || !nb)
+		compare_rows(s, row);
+		if (row->base && row->base != row)
+			compared[n++] = &row->c;
+	}
+	ws_grade_rows(compared, n, &s->grade);
+	const uint32_t device = ws_sweep_key(s, "device");
+	for (size_t i = 0; i < s->nrows; i++) {
+		struct ws_sweep_row *row = &s->rows[i];
+		struct ws_comparison *c = &row->c;
+
+		if (!row->base)
 			continue;
-		ws_compare(&a, &b, &s->grade, &c);
-		row->speedup = 1 / c.ratio;
-		row->low = 1 / c.high;
-		row->high = 1 / c.low;
-		row->memory = row->peak_bytes / base->peak_bytes;
-		row->is_assumed = c.basis == WS_BASIS_STEPS;
+		if (ws_grade_is_different(c->grade) &&
+		    ws_sweep_value(row->run, device) == ws_sweep_value(row->base->run, device) &&
+		    ws_clocks_explain(c->ratio, (double[]){row->base->mhz, row->mhz}, true,
+		                      s->grade.min_effect)) {
+			c->grade = WS_GRADE_AMBIGUOUS;
+			row->by_clocks = true;
+		}
+		if (!ws_grade_is_different(row->of_means.grade) ||
+		    (row->of_means.low <= c->high && row->of_means.high >= c->low))
+			row->of_means.grade = WS_GRADE_NONE;
+		if (c->grade == WS_GRADE_UNLIKE && !s->of_work)
+			continue;
+		s->per_step |= c->grade == WS_GRADE_UNLIKE;
+		row->speedup = 1 / c->ratio;
+		row->low = 1 / c->high;
+		row->high = 1 / c->low;
 	}
 	s->gains = ws_arena_array(&s->arena, s->nrows, sizeof(*s->gains));
 	for (size_t i = 0; i < s->nrows; i++) {
@@ -497,6 +636,7 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 			                                               .min = INFINITY,
 			                                               .low = NAN,
 			                                               .high = NAN};
+		g->unlike += r->base && isnan(r->speedup);
 		if (isnan(r->speedup))
 			continue;
 		g->n++;
@@ -507,10 +647,13 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		g->low = fmin(g->low, r->low);
 		g->high = fmax(g->high, r->high);
 		g->under_1 += r->speedup < 1;
-		g->faster += r->low > 1;
-		g->slower += r->high < 1;
+		g->faster += ws_grade_is_faster(r->c.grade);
+		g->slower += ws_grade_is_slower(r->c.grade);
+		g->same += r->c.grade == WS_GRADE_SAME;
 		g->unknown += isnan(r->low);
-		g->is_assumed |= r->is_assumed;
+		g->by_clocks += r->by_clocks;
+		g->slow_steps += r->of_means.grade != WS_GRADE_NONE;
+		g->is_assumed |= r->c.basis == WS_BASIS_STEPS;
 	}
 	for (size_t i = 0; i < s->ngains; i++) {
 		s->gains[i].mean = ws_exp(s->gains[i].mean / s->gains[i].n);
@@ -533,44 +676,46 @@ static void put_number(struct ws_put *out, struct ws_bytes value)
 {
 	double number;
 
-	if (ws_sweep_number(value, &number))
+	if (ws_sweep_number(value, &number) && fabs(number) < 1e15 && number == round(number))
 		ws_put_int(out, (int64_t)number);
 	else
 		ws_put_text(out, value);
 }
 
 /* A phase, and its window on the device. */
-#define PHASE(X, name, NAME)                                          \
-	X(name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME]))    \
-	X(name##_std_ns, ws_put_real(out, row->std[WS_SWEEP_##NAME])) \
-	X(window_##name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME##_WINDOW]))
+#define PHASE(X, name, NAME)                                                         \
+	X(name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME]))                   \
+	X(name##_std_ns, ws_put_real(out, row->std[WS_SWEEP_##NAME]))                \
+	X(window_##name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME##_WINDOW])) \
+	X(window_##name##_deviation_ns, ws_put_real(out, row->std[WS_SWEEP_##NAME##_WINDOW]))
 
-#define CONFIGURATION(X)                                                           \
-	X(model, ws_put_text(out, ws_sweep_text(s, run, "model")))                 \
-	X(context, put_number(out, ws_sweep_text(s, run, "context")))              \
-	X(batch, put_number(out, ws_sweep_text(s, run, "batch")))                  \
-	X(dtype, ws_put_text(out, ws_sweep_text(s, run, "dtype")))                 \
-	X(phase, ws_put_text(out, ws_sweep_text(s, run, "phase")))                 \
-	X(recordings, ws_put_count(out, row->n))                                   \
-	X(steps, if (run->has_steps || !row->steps) ws_put_count(out, row->steps)) \
-	PHASE(X, forward, FORWARD)                                                 \
-	PHASE(X, backward, BACKWARD)                                               \
-	PHASE(X, optimizer, OPTIMIZER)                                             \
-	X(total_ns, ws_put_real(out, row->mean[WS_SWEEP_TOTAL]))                   \
-	X(total_std_ns, ws_put_real(out, row->std[WS_SWEEP_TOTAL]))                \
-	X(step_tokens, if (run->tokens > 0) ws_put_real(out, run->tokens))         \
-	X(step_images, if (run->images > 0) ws_put_real(out, run->images))         \
-	X(step_flops, ws_put_real(out, run->flops))                                \
-	X(mfu, ws_put_real(out, row->mfu_percent))                                 \
-	X(hfu, ws_put_real(out, row->hfu_percent))                                 \
-	X(check, ws_put_str(out, row->check))                                      \
-	X(peak_bytes, ws_put_real(out, row->peak_bytes))                           \
-	X(softmax, ws_put_real(out, run->softmax_percent))                         \
-	X(speedup, ws_put_real(out, row->speedup))                                 \
-	X(low, ws_put_real(out, row->low))                                         \
-	X(high, ws_put_real(out, row->high))                                       \
-	X(status, ws_put_text(out, ws_bytes_of(row->status)))                      \
-	X(others, ws_put_text(out, ws_bytes_of(ws_sweep_list_others(s, "", run, "", ""))))
+#define CONFIGURATION(X)                                                                   \
+	X(model, ws_put_text(out, ws_sweep_text(s, run, "model")))                         \
+	X(context, put_number(out, ws_sweep_text(s, run, "context")))                      \
+	X(batch, put_number(out, ws_sweep_text(s, run, "batch")))                          \
+	X(dtype, ws_put_text(out, ws_sweep_text(s, run, "dtype")))                         \
+	X(phase, ws_put_text(out, ws_sweep_text(s, run, "phase")))                         \
+	X(recordings, ws_put_count(out, row->n))                                           \
+	X(steps, if (run->has_steps || !row->steps) ws_put_count(out, row->steps))         \
+	PHASE(X, forward, FORWARD)                                                         \
+	PHASE(X, backward, BACKWARD)                                                       \
+	PHASE(X, optimizer, OPTIMIZER)                                                     \
+	X(total_ns, ws_put_real(out, row->mean[WS_SWEEP_TOTAL]))                           \
+	X(total_std_ns, ws_put_real(out, row->std[WS_SWEEP_TOTAL]))                        \
+	X(step_tokens, if (run->tokens > 0) ws_put_real(out, run->tokens))                 \
+	X(step_images, if (run->images > 0) ws_put_real(out, run->images))                 \
+	X(step_flops, ws_put_real(out, run->flops))                                        \
+	X(mfu, ws_put_real(out, row->mfu_percent))                                         \
+	X(hfu, ws_put_real(out, row->hfu_percent))                                         \
+	X(check, ws_put_str(out, row->check))                                              \
+	X(peak_bytes, ws_put_real(out, row->peak_bytes))                                   \
+	X(softmax, ws_put_real(out, run->softmax_percent))                                 \
+	X(speedup, ws_put_real(out, row->speedup))                                         \
+	X(low, ws_put_real(out, row->low))                                                 \
+	X(high, ws_put_real(out, row->high))                                               \
+	X(status, ws_put_text(out, ws_bytes_of(row->status)))                              \
+	X(others, ws_put_text(out, ws_bytes_of(ws_sweep_list_others(s, "", run, "", "")))) \
+	X(grade, if (row->base && row->base != row) ws_put_str(out, ws_grade_name(row->c.grade)))
 
 static void put_configuration(void *ctx, size_t number, int column, struct ws_put *out)
 {
@@ -658,6 +803,12 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 			if (p->shown[k] == WS_TC_sweep_low || p->shown[k] == WS_TC_sweep_high)
 				columns[at].display = WS_DISPLAY_REAL;
 			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
+			/* that of a window is joined with its mean only here */
+			if (strstr(of->id, "_deviation_ns"))
+				columns[at].id = ws_arena_format(arena, "%.*s_std_ns_%zu",
+				                                 (int)(strlen(of->id) -
+				                                       strlen("_deviation_ns")),
+				                                 of->id, c);
 			columns[at++].title =
 			        ws_arena_format(arena, "%s %.*s%s%s", p->column_title,
 			                        value.len < 60 ? (int)value.len : 60,
@@ -687,8 +838,19 @@ static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct
 	                                      WS_TC_sweep_backward_ratio};
 	const char *shown = s->opts->value;
 
+	static const int of_windows[MOST_SHOWN] = {WS_TC_sweep_window_forward_ns,
+	                                           WS_TC_sweep_window_forward_deviation_ns,
+	                                           WS_TC_sweep_window_backward_ns,
+	                                           WS_TC_sweep_window_backward_deviation_ns,
+	                                           WS_TC_sweep_window_ratio};
+	bool has_windows = !s->on_cpu; /* there, they are the phases on the host */
+
+	for (size_t i = 0; i < s->nrows; i++)
+		for (int phase = 0; phase < 2; phase++)
+			has_windows &= isnan(s->rows[i].mean[phase]) ||
+			               !isnan(s->rows[i].mean[WS_SWEEP_FORWARD_WINDOW + phase]);
 	for (size_t i = 0; i < MOST_SHOWN && !shown; i++)
-		p.shown[p.nshown++] = usual[i];
+		p.shown[p.nshown++] = has_windows ? of_windows[i] : usual[i];
 	for (size_t i = 0; i < all->ncolumns && shown && !p.nshown; i++)
 		if (!strcasecmp(all->columns[i].id, shown) ||
 		    !strcasecmp(all->columns[i].title, shown))
@@ -768,52 +930,164 @@ static uint32_t model_of(const struct ws_sweep *s, size_t row)
 	return key ? ws_sweep_value(s->rows[row].run, key) : 0;
 }
 
-/* The configuration of a model with the highest rate, and that of the next one; NULL: none is
- * known. Rates of different models are of different work. */
-static const struct ws_sweep_row *find_best(const struct ws_sweep *s, uint32_t model, bool tokens,
-                                            double rate[2])
-{
-	const struct ws_sweep_row *best = NULL;
+/* The configuration of a model with the highest rate. */
+struct best {
+	const struct ws_sweep_row *row; /* NULL: no rate is known */
+	double rate, next;
+	unsigned others; /* that may be as fast: their runs do not certainly differ from those of
+	                    row */
+};
 
-	rate[0] = rate[1] = 0;
+static double rate_of(const struct ws_sweep_row *r, bool tokens)
+{
+	return (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
+}
+
+/* Rates of different models are of different work. */
+static struct best find_best(struct ws_sweep *s, uint32_t model, bool tokens)
+{
+	struct best best = {0};
+	struct ws_comparison c;
+	size_t n;
+
 	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-		const double own =
-		        (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
+		const double own = rate_of(&s->rows[i], tokens);
 
 		if (model_of(s, i) != model)
 			continue;
-		if (own > rate[0]) {
-			rate[1] = rate[0];
-			rate[0] = own;
-			best = r;
-		} else if (own > rate[1]) {
-			rate[1] = own;
+		if (own > best.rate) {
+			best.next = best.rate;
+			best.rate = own;
+			best.row = &s->rows[i];
+		} else if (own > best.next) {
+			best.next = own;
 		}
+	}
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		struct ws_samples of[2];
+
+		if (model_of(s, i) != model || r == best.row || !(rate_of(r, tokens) > 0))
+			continue;
+		for (int k = 0; k < 2; k++) {
+			const struct ws_sweep_row *one = k ? r : best.row;
+
+			of[k] = samples_of(s, one, tokens ? one->run->tokens : one->run->images,
+			                   &n);
+		}
+		const struct ws_grade_opts opts = grade_opts(s, best.row, r);
+		ws_compare_means(&of[0], &of[1], &opts, &c, NULL);
+		best.others += !ws_grade_is_slower(c.grade);
 	}
 	return best;
 }
 
-static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
+/* ", but 3 others may be as fast"; "" = the best is certain. */
+static const char *words_of_others(struct ws_arena *texts, const struct best *best)
+{
+	return best->others ? ws_arena_format(texts, ", but %u other%s may be as fast",
+	                                      best->others, WS_PLURAL(best->others))
+	                    : "";
+}
+
+static void add_best(struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
 {
 	for (size_t i = 0; i < s->nrows; i++) {
-		double rate[2];
 		size_t before = 0;
 
 		while (before < i && model_of(s, before) != model_of(s, i))
 			before++;
-		const struct ws_sweep_row *best =
-		        before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
-		if (!best)
+		if (before < i)
 			continue;
-		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
-		                               *best->name ? ": " : "",
-		                               best->name)[WS_TC_sweep_verdict_value],
-		                 rate[0]);
+		const struct best best = find_best(s, model_of(s, i), tokens);
+		if (!best.row)
+			continue;
+		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s%s.",
+		                               *best.row->name ? ": " : "", best.row->name,
+		                               words_of_others(&s->arena,
+		                                               &best))[WS_TC_sweep_verdict_value],
+		                 best.rate);
 	}
 }
 
-static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
+/* The difference in words: " It is significantly faster in 3 and slower in 0." */
+static const char *words_of_grades(struct ws_sweep *s, const struct ws_sweep_gain *g)
+{
+	const bool one = g->n == 1;
+	const char *words = "";
+
+	if (s->per_step)
+		return " Their work differs.";
+	if (g->faster || g->slower)
+		words = one ? " The difference is significant."
+		            : ws_arena_format(&s->arena,
+		                              " It is significantly faster in %u and slower in %u.",
+		                              g->faster, g->slower);
+	else if (g->same == g->n)
+		words = ws_arena_format(&s->arena, " %s, within %.3g %%.",
+		                        one ? "The times are the same" : "All times are the same",
+		                        100 * s->grade.same_within);
+	else if (g->n > g->unknown && !(one && g->by_clocks))
+		words = one ? " The difference is not significant."
+		            : " The differences are not significant.";
+	if (g->by_clocks && one)
+		words = " The clocks differed, which can explain the difference.";
+	else if (g->by_clocks)
+		words = ws_arena_format(&s->arena,
+		                        "%s In %u the clocks differed, which can explain the "
+		                        "difference.",
+		                        words, g->by_clocks);
+	if (g->unknown)
+		words = ws_arena_format(&s->arena,
+		                        "%s CPU runs need at least three per side for an interval.",
+		                        words);
+	return words;
+}
+
+/* "runs at 1.6× the speed of", for other work "has 1.6× the throughput of". */
+static const char *words_of_gain(struct ws_sweep *s, double gain)
+{
+	const char *format = s->per_step  ? "takes %.3g× the time per step of"
+	                     : s->of_work ? "has %.3g× the throughput of"
+	                                  : "runs at %.3g× the speed of";
+
+	return ws_arena_format(&s->arena, format, s->per_step ? 1 / gain : gain);
+}
+
+/* If numbers of products differ by so much, the work may be another one. */
+#define MOST_PRODUCTS 1.25
+
+/* Says where runs that are compared, or are of one configuration, have other numbers of products.
+ */
+static void add_work(struct ws_sweep *s, struct ws_table *t)
+{
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		double least = INFINITY, most = 0; /* of its runs; or its and the baseline's */
+
+		for (size_t k = 0; k < r->n; k++)
+			if (!r->run[k].failed) {
+				least = fmin(least, r->run[k].products);
+				most = fmax(most, r->run[k].products);
+			}
+		const bool one = most > MOST_PRODUCTS * least;
+		if (!one) {
+			least = r->run->products;
+			most = r->base && !s->of_work ? r->base->run->products : least;
+		}
+		if (fmax(least, most) > MOST_PRODUCTS * fmin(least, most))
+			ws_table_add(
+			        t, "work",
+			        "%s%s%.4g and %.4g kernels of matrix products, convolutions and "
+			        "attention %s, %s. `warpsheet diff` tells whether the work is the "
+			        "same.",
+			        r->name, *r->name ? ": " : "", least, most,
+			        r->run->has_steps ? "per step" : "in all",
+			        one ? "in runs of this configuration" : "here and in the baseline");
+	}
+}
+
+static void fill_verdict(struct ws_sweep *s, struct ws_table *t)
 {
 	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
 	             WS_PLURAL(s->nrows), s->nruns, WS_PLURAL(s->nruns), s->nfailed);
@@ -837,42 +1111,46 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 		const struct ws_sweep_gain *g = &s->gains[i];
 		struct ws_bytes name = ws_texts_get(&s->texts, g->value),
 		                base = ws_texts_get(&s->texts, s->baseline_value);
-		char significance[160], range[64] = "";
+		char range[64] = "";
 
+		if (g->unlike)
+			ws_table_add(
+			        t, "not the same work",
+			        "%.*s is not compared with %.*s in %u configuration%s: the FLOPs "
+			        "of a step are over 5 %% apart.",
+			        WS_SHOWN_MOST(name, 80), WS_SHOWN_MOST(base, 80), g->unlike,
+			        WS_PLURAL(g->unlike));
 		if (!g->n)
 			continue;
-
-		/* " It is significantly faster in 3 and slower in 0." */
-		char *out = significance;
-		const size_t size = sizeof(significance);
-		size_t used = 0;
-
-		*out = '\0';
-		if (g->n > g->unknown && !g->faster && !g->slower)
-			used = (size_t)snprintf(out, size, " %s not significant.",
-			                        g->n == 1 ? "The difference is"
-			                                  : "The differences are");
-		else if (g->n > g->unknown && g->n == 1)
-			used = (size_t)snprintf(out, size, " The difference is significant.");
-		else if (g->n > g->unknown)
-			used = (size_t)snprintf(
-			        out, size, " It is significantly faster in %u and slower in %u.",
-			        g->faster, g->slower);
-		if (g->unknown)
-			snprintf(out + used, size - used,
-			         " CPU runs need at least three per side for an interval.");
-		if (g->n > 1)
+		if (g->n > 1 && !s->per_step)
 			snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
-		struct ws_cell *row = ws_table_add(
-		        t, "speed-up",
-		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
-		        WS_SHOWN_MOST(name, 80), g->mean, WS_SHOWN_MOST(base, 80),
-		        g->n > 1 ? "geometric mean of " : "", g->n, WS_PLURAL(g->n), range,
-		        significance);
+		struct ws_cell *row =
+		        ws_table_add(t, "speed-up", "%.*s %s %.*s (%s%u configuration%s%s).%s",
+		                     WS_SHOWN_MOST(name, 80), words_of_gain(s, g->mean),
+		                     WS_SHOWN_MOST(base, 80), g->n > 1 ? "geometric mean of " : "",
+		                     g->n, WS_PLURAL(g->n), range, words_of_grades(s, g));
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
 		ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g->high);
 	}
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const double ratio = r->of_means.ratio;
+
+		if (r->of_means.grade == WS_GRADE_NONE)
+			continue;
+		struct ws_cell *row = ws_table_add(
+		        t, "mean step",
+		        "%s%sthe mean step is %s %s than that of %s, unlike the median: some steps "
+		        "are slow.",
+		        r->name, *r->name ? ": " : "",
+		        ws_say_amount(&s->arena, fmax(ratio, 1 / ratio)),
+		        ratio > 1 ? "slower" : "faster", r->base->name);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], 1 / ratio);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_low], 1 / r->of_means.high);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_high], 1 / r->of_means.low);
+	}
+	add_work(s, t);
 	if (s->nrows && !s->baseline_key)
 		ws_table_add(t, "speed-up",
 		             "No trace is a baseline (%s). Name another with --baseline KEY=VALUE.",
@@ -891,7 +1169,7 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 #define NAME_WORDS  6 /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
 
 struct answering {
-	const struct ws_sweep *s;
+	struct ws_sweep *s;
 	struct ws_page *out;
 	struct ws_arena *texts;
 };
@@ -910,33 +1188,34 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 		return g->is_assumed ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
 	if (g->slower == g->n)
 		return g->is_assumed ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
-	return WS_GRADE_AMBIGUOUS;
+	return g->same == g->n ? WS_GRADE_SAME : WS_GRADE_AMBIGUOUS;
 }
 
-/* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
+/* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second." */
 static bool say_throughput(const struct answering *a, bool tokens)
 {
-	double rate[2];
 	const char *next_one = "";
 	size_t words = 1;
 
 	for (size_t i = 1; i < a->s->nrows; i++)
 		if (model_of(a->s, i) != model_of(a->s, 0))
 			return false;
-	const struct ws_sweep_row *best =
-	        a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
-	if (!best)
+	const struct best best =
+	        a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens) : (struct best){0};
+	if (!best.row)
 		return false;
-	for (const char *c = best->name; *c; c++)
+	for (const char *c = best.row->name; *c; c++)
 		words += *c == ' ';
-	bool is_named = *best->name && words <= NAME_WORDS;
-	if (rate[1] > 0 && rate[0] / rate[1] >= WS_SAY_TIMES_FROM)
+	bool is_named = *best.row->name && words <= NAME_WORDS;
+	if (best.others)
+		next_one = words_of_others(a->texts, &best);
+	else if (best.next > 0 && best.rate / best.next >= WS_SAY_TIMES_FROM)
 		next_one = ws_arena_format(a->texts, ", %s the next",
-		                           ws_say_amount(a->texts, rate[0] / rate[1]));
+		                           ws_say_amount(a->texts, best.rate / best.next));
 	ws_page_say(a->out, "", "Highest throughput: ",
-	            is_named ? ws_arena_format(a->texts, "%s", best->name) : "",
+	            is_named ? ws_arena_format(a->texts, "%s", best.row->name) : "",
 	            is_named ? ": " : "",
-	            ws_arena_format(a->texts, "%s%s per second", ws_say_si(a->texts, rate[0], ""),
+	            ws_arena_format(a->texts, "%s%s per second", ws_say_si(a->texts, best.rate, ""),
 	                            tokens ? " tokens" : " images"),
 	            next_one, "", ".", NULL);
 	return true;
@@ -1000,21 +1279,34 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		           *of_base = text_of(&a, a.s->baseline_value);
 		const bool faster = best->mean > 1;
 		const char *grade = ws_grade_name(grade_of(best));
-		const unsigned sure = best->faster + best->slower;
+		const unsigned sure = best->faster + best->slower + best->same;
 		const char *unsure = NULL, *of = "";
 
 		/* if one by one all are sure, some are slower: the next sentence */
-		if (grade_of(best) == WS_GRADE_AMBIGUOUS && sure < best->n)
+		if (s->per_step)
+			grade = "";
+		else if (grade_of(best) == WS_GRADE_AMBIGUOUS && sure < best->n)
 			unsure = best->unknown ? "CPU runs need three per side to be sure"
+			         : best->by_clocks == best->n ? "the clocks differed"
 			         : best->n == 1 || !sure
 			                 ? "runs vary too much to be sure"
 			                 : ws_arena_format(a.texts,
 			                                   "only %u of %u differ beyond noise",
-			                                   sure, best->n);
+			                                   best->faster + best->slower, best->n);
 		if (best->n > 1)
 			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
-		if (fmax(best->mean, 1 / best->mean) < UNSEEN)
-			ws_page_say(a.out, grade, "", name, " is as fast as ", of_base, of, ".",
+		if (s->of_work)
+			ws_page_say(a.out, grade, "", name,
+			            ws_arena_format(a.texts, " %s ", words_of_gain(s, best->mean)),
+			            of_base, of, unsure ? ", but " : "", unsure ? unsure : "", ".",
+			            NULL);
+		else if (grade_of(best) == WS_GRADE_SAME ||
+		         fmax(best->mean, 1 / best->mean) < UNSEEN)
+			ws_page_say(a.out, grade, "", name,
+			            unsure ? " looks as fast as " : " is as fast as ",
+			            ws_arena_format(a.texts, "%s%s%s%s%s.", of_base,
+			                            unsure ? "" : ", within 3 %", of,
+			                            unsure ? ", but " : "", unsure ? unsure : ""),
 			            NULL);
 		else
 			ws_page_say(a.out, grade, "", name, unsure ? " looks " : " is ",
@@ -1024,14 +1316,19 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 			            ws_arena_format(a.texts, " than %s%s%s%s.", of_base, of,
 			                            unsure ? ", but " : "", unsure ? unsure : ""),
 			            NULL);
+		if (best->slow_steps)
+			ws_page_say(a.out, "", "But the mean step differs from that in ",
+			            ws_arena_format(a.texts, "%u configuration%s", best->slow_steps,
+			                            WS_PLURAL(best->slow_steps)),
+			            ", because of slow steps: see Verdict.", NULL);
 	}
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 
 	/* what stands against the gain */
-	const unsigned against = !best            ? 0
-	                         : best->mean < 1 ? best->n - best->under_1
-	                                          : best->under_1;
+	const unsigned against = !best || s->of_work ? 0
+	                         : best->mean < 1    ? best->n - best->under_1
+	                                             : best->under_1;
 
 	if (against && out->nheadline < WS_PAGE_LINES)
 		ws_page_say(out, "", "But it is ",
@@ -1081,8 +1378,14 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		        !isnan(ratio) &&
 		        ws_sweep_value(from->run, s->baseline_key) != s->baseline_value;
 
-		if (is_compared && amount >= WS_SAY_TIMES_FROM)
+		if (is_compared && s->of_work && !s->per_step)
+			of_baseline = ws_arena_format(a.texts, ", %.2f× the throughput of %s",
+			                              1 / ratio, text_of(&a, s->baseline_value));
+		else if (is_compared && amount >= WS_SAY_TIMES_FROM)
 			of_baseline = ws_arena_format(a.texts, ", %.2f× the time of %s", ratio,
+			                              text_of(&a, s->baseline_value));
+		else if (is_compared && amount < UNSEEN)
+			of_baseline = ws_arena_format(a.texts, ", as long as %s",
 			                              text_of(&a, s->baseline_value));
 		else if (is_compared)
 			of_baseline = ws_arena_format(a.texts, ", %s %s than %s",
@@ -1119,11 +1422,16 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		            "time and the dense peak of their dtype. With a backward, three times "
 		            "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
 		            "operation computes. Empty where the device's peak is not known.");
-		if (!isnan(s->grade.run_noise))
+		if (s->most_noise > s->least_noise)
+			ws_table_note(*t,
+			              "Intervals of speed-ups with fewer than three runs per side "
+			              "assume %.2g to %.2g %% noise between runs (--run-noise).",
+			              s->least_noise * 100, s->most_noise * 100);
+		else if (!isnan(s->most_noise))
 			ws_table_note(*t,
 			              "Intervals of speed-ups with fewer than three runs per side "
 			              "assume %.3g %% noise between runs (--run-noise).",
-			              s->grade.run_noise * 100);
+			              s->most_noise * 100);
 	}
 	return WS_OK;
 }
@@ -1137,9 +1445,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	*out = NULL;
 	s->opts = opts;
 	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
-	/* speed-ups are of whole steps */
-	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
-		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
+	complete_failed(s);
 	if (s->nruns)
 		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
 	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
@@ -1166,7 +1472,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 		for (int t = 0; t < WS_SWEEP_TIMES; t++) {
 			double sum = 0, squares = 0;
 			size_t n;
-			const struct ws_samples all = samples_of(s, row, t, &n);
+			const struct ws_samples all = times_of(s, row, t, 1, &n);
 
 			for (size_t k = 0; k < n; k++)
 				sum += all.values[k];
@@ -1182,8 +1488,13 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 		row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
 		row->check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
 		row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
+		row->c.grade = row->of_means.grade = WS_GRADE_NONE;
 		for (size_t k = 0; k < row->n; k++)
 			row->peak_bytes = fmax(row->peak_bytes, row->run[k].peak_bytes);
+		for (size_t k = 0; k < row->n && row->mhz >= 0 && !row->run[k].failed; k++)
+			row->mhz = row->run[k].mhz > 0 ? row->mhz + (row->run[k].mhz - row->mhz) /
+			                                                    (double)(k + 1)
+			                               : -1; /* not known of all */
 		for (size_t k = 0; k < row->n; k++) {
 			failed += row->run[k].failed != 0;
 			reason = row->run[k].failed ? row->run[k].failed : reason;
