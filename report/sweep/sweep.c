@@ -5,6 +5,7 @@
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
+#include "report/names/names.h"
 #include "report/page/page.h"
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
@@ -1247,6 +1248,9 @@ static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
 	ws_page_add_part(out, "step", whole, ws_page_colour_def(WS_PAGE_COMPUTING), false);
 }
 
+/* Columns of a configuration's name in a sentence. */
+#define NAMED_WIDTH 40
+
 static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 {
 	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
@@ -1343,6 +1347,48 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		                            ws_say_amount(a.texts, best->memory)),
 		            ws_arena_format(a.texts, " than %s.", text_of(&a, s->baseline_value)),
 		            NULL);
+	if (!out->nheadline) {
+		/* nothing is compared */
+		const struct ws_sweep_row *shortest = NULL, *longest = NULL;
+		bool knows_items = false;
+
+		for (const struct ws_sweep_row *r = s->rows; r < s->rows + s->nrows; r++) {
+			const double ns = r->mean[WS_SWEEP_TOTAL];
+
+			knows_items |= r->run->tokens > 0 || r->run->images > 0;
+			if (isnan(ns))
+				continue;
+			if (!shortest || ns < shortest->mean[WS_SWEEP_TOTAL])
+				shortest = r;
+			if (!longest || ns > longest->mean[WS_SWEEP_TOTAL])
+				longest = r;
+		}
+		if (shortest != longest) {
+			struct ws_bytes names[] = {ws_bytes_of(shortest->name),
+			                           ws_bytes_of(longest->name)};
+
+			ws_names_elide(a.texts, names, 2, NAMED_WIDTH, WS_ELIDE_HEAD(NAMED_WIDTH));
+			ws_page_say(out, "", "Steps take ",
+			            ws_say_time(a.texts, shortest->mean[WS_SWEEP_TOTAL]),
+			            ws_arena_format(a.texts, " (%.*s) to ", (int)names[0].len,
+			                            (const char *)names[0].ptr),
+			            ws_say_time(a.texts, longest->mean[WS_SWEEP_TOTAL]),
+			            ws_arena_format(a.texts, " (%.*s).", (int)names[1].len,
+			                            (const char *)names[1].ptr),
+			            NULL);
+		} else if (shortest) {
+			ws_page_say(out, "", "A step takes ",
+			            ws_say_time(a.texts, shortest->mean[WS_SWEEP_TOTAL]), ".",
+			            NULL);
+		}
+		if (shortest != longest && !knows_items)
+			ws_page_say(
+			        out, "",
+			        "Cannot tell which does more work per second: record with --fact "
+			        "tokens_per_step=N or images_per_step=N, or name a baseline with "
+			        "--baseline KEY=VALUE.",
+			        NULL);
+	}
 	out->rows_title = "Time per step of each configuration";
 	out->rows_what = "mean, with its standard deviation; each model has its own axis";
 	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
