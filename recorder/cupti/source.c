@@ -257,7 +257,8 @@ static void give_back_spare(struct ws_seg_header *seg, uint32_t interval_ms)
 	fewest = n < fewest ? n : fewest;
 	if (ws_now_ns() - since_ns < (int64_t)interval_ms * 1000000 * SPARE_INTERVALS)
 		return;
-	while (fewest-- > SPARE_SLOTS && ws_slot_shrink(seg))
+	/* launches may take many meanwhile */
+	while (fewest-- > SPARE_SLOTS && ws_slots_free(seg) > SPARE_SLOTS && ws_slot_shrink(seg))
 		;
 	fewest = UINT32_MAX;
 	since_ns = ws_now_ns();
