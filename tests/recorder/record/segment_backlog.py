@@ -25,7 +25,7 @@ for line in sys.stdin:
     print("launched", flush=True)
 """
 LOT, BACKLOG = 5000, 100000  # launches; 3,500 fill a slot of 1 MiB, and a flush ends one
-LITTLE, MUCH, ROOM = 14, 12, 60  # MiB: eight free slots and one in use, beside the rest; what a backlog takes at least; all there is
+LITTLE, MUCH, ROOM = 20, 28, 60  # MiB: eight free slots, and some that are read or in use; with a backlog; all there is
 problems = []
 
 
@@ -70,6 +70,7 @@ def run(title, backlogs, launcher_dies=False, program_dies=False, **more):
             launcher.send_signal(signal.SIGSTOP)
             launch(backlog)
             sizes.append(size())
+            time.sleep(0.5)  # some flushes; that their own records find no room says nothing about other profilers
             if launcher_dies:
                 launcher.kill()
                 launcher.wait()
@@ -89,13 +90,13 @@ def run(title, backlogs, launcher_dies=False, program_dies=False, **more):
 
 
 sizes, counts = run("two backlogs", [BACKLOG, BACKLOG])
-check(min(sizes[1] - sizes[0], sizes[3] - sizes[2]) > MUCH, "a backlog takes no memory")
+check(min(sizes[1], sizes[3]) > MUCH, "a backlog takes no memory")
 check(counts["kernel"] == 2 * (LOT + BACKLOG), f"two backlogs: {counts}")
 
 sizes, counts = run("no room for the second", [BACKLOG // 2, 3 * BACKLOG], LD_PRELOAD=f"{fakes}/libno_room.so",
                     NO_ROOM_AFTER=str(ROOM << 20))
 check(sizes[3] < ROOM, "the room is not as planned")
-check(counts["activity_refused"] > 0 and counts["kernel"] > 2 * LOT + BACKLOG // 2 and
+check(counts["activity_refused"] > 0 and not counts["launch_not_told"] and counts["kernel"] > 2 * LOT + BACKLOG // 2 and
       counts["kernel"] + counts["activity_dropped"] >= 2 * LOT + 3.5 * BACKLOG, f"without room: {counts}")
 
 _, counts = run("the launcher dies", [BACKLOG], launcher_dies=True)
