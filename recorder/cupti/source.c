@@ -108,7 +108,8 @@ static void ws_cupti_flush(uint32_t flag)
 static struct {
 	int (*call)(int *version);
 	uint64_t seen; /* number of records of our thread at the last check */
-	int is_armed;  /* a record came back before, so a missing one is significant */
+	uint64_t refused; /* requests of buffers at the last check */
+	int is_armed;     /* a record came back before, so a missing one is significant */
 	int missed;
 } probe;
 
@@ -138,16 +139,18 @@ static void ws_cupti_look_at_standby(void);
 /* Records were switched off since the last look. */
 static _Atomic int was_switched;
 
-/* Flushes, and checks that the record came. Without a free buffer its absence proves nothing. */
+/* Flushes, and checks that the record came. If a buffer was refused, to the call or later, its
+ * absence proves nothing. */
 static void flush_and_look(uint32_t flag, int misses_allowed)
 {
-	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
+	const uint64_t before = probe.refused;
 
 	ws_cupti_flush(flag);
+	probe.refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
 	/* while records are switched off, the absence of one proves nothing */
 	if (ws_is_unrecorded() || atomic_exchange(&was_switched, 0))
 		return;
-	if (refused == atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused])) {
+	if (before == probe.refused) {
 		uint64_t seen = atomic_load(&ws_cupti_own_records);
 
 		if (probe.call) {
@@ -257,7 +260,8 @@ static void give_back_spare(struct ws_seg_header *seg, uint32_t interval_ms)
 	fewest = n < fewest ? n : fewest;
 	if (ws_now_ns() - since_ns < (int64_t)interval_ms * 1000000 * SPARE_INTERVALS)
 		return;
-	while (fewest-- > SPARE_SLOTS && ws_slot_shrink(seg))
+	/* launches may take many meanwhile */
+	while (fewest-- > SPARE_SLOTS && ws_slots_free(seg) > SPARE_SLOTS && ws_slot_shrink(seg))
 		;
 	fewest = UINT32_MAX;
 	since_ns = ws_now_ns();

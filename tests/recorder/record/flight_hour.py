@@ -2,7 +2,7 @@
 """The flight recorder beside a program that launches RATE kernels per second for SECONDS: memory and disk stay flat, and
 each planted slow step has a trace of its own with at least two steps before it. The driver and CUPTI are those of
 ../cuda/fake.h. Slow steps take 6 s, all others 20 ms; there is one per minute.
-Usage: flight_hour.py WARPSHEET_RECORD WARPSHEET FAKES [SECONDS [RATE]]
+Usage: flight_hour.py WARPSHEET_RECORD WARPSHEET FAKES [SECONDS [RATE [OPTION_OF_RECORD...]]]
 
 Prints a line per tenth of the run: the largest memory of recorder and program, each without the segment, of the segment
 the least, median and largest, and the largest space of the unfinished trace on the disk. The last half of the run may need
@@ -24,7 +24,8 @@ import time
 
 STEP_S, SLOW_S, CYCLE_S, KEEP_S = 0.02, 6, 60, 10
 record, warpsheet, fakes = sys.argv[1:4]
-seconds, rate = (float(x) for x in (sys.argv[4:] + ["60", "250000"][len(sys.argv) - 4:])[:2])
+seconds, rate = (float(x) for x in (sys.argv[4:6] + ["60", "250000"][len(sys.argv) - 4:])[:2])
+options = sys.argv[6:]
 steps = round((CYCLE_S - SLOW_S) / STEP_S)
 cycles = max(1, round(seconds / CYCLE_S))
 launches = round(rate * CYCLE_S / (steps + 1) / 5) * 5
@@ -87,7 +88,7 @@ with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=in
     begun = time.monotonic()
     with open(f"{folder}/said", "w") as said:
         run = subprocess.Popen([record, "--keep", str(KEEP_S), "--when", "step > 20x median", "-o", f"{folder}/t.wtrace",
-                                "--", sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")]
+                                *options, "--", sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")]
                                + spec, env=environment, stdout=said, stderr=said)
     judges = threading.Thread(target=judge_all)
     judges.start()
