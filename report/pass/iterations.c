@@ -754,9 +754,6 @@ static void find_prompts(struct calls *c)
 			m->steps[i].apart = WS_STEP_PREFILLS;
 }
 
-/* A part of a step with unknown operations, which changes no number that a person reads. */
-#define LEAST_UNKNOWN_PERCENT 5
-
 /* Which steps repeat another one, and which have no operations. */
 static void find_repeats(struct ws_model *m)
 {
@@ -791,7 +788,7 @@ static void find_repeats(struct ws_model *m)
 			}
 			step->repeats |= copied_ns > step->total_ns / 2;
 			if (ws_step_is_measured(m, s) &&
-			    unknown_ns > step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+			    unknown_ns > step->total_ns / 100 * WS_LEAST_UNKNOWN_PERCENT)
 				step->apart = WS_STEP_NO_OPS;
 		}
 	}
@@ -819,7 +816,7 @@ void ws_pass_set_steps_apart(struct ws_pass *p)
 				break;
 			if (ws_span_overlap(step->start_ns, end_ns, period->start_ns,
 			                    period->end_ns) >
-			    step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+			    step->total_ns / 100 * WS_LEAST_UNKNOWN_PERCENT)
 				step->apart = WS_STEP_UNRECORDED;
 		}
 	}
