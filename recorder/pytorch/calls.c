@@ -28,11 +28,13 @@ struct open_call {
 	bool gives_source;               /* operations in it have its line */
 	bool is_optimizer, has_instance; /* the call is an optimizer's step; a range in it names the
 	                                    instance */
+	bool makes_step;                 /* it is in a module, backward or an optimizer */
 };
 
 struct thread {
 	struct thread *next;  /* of all */
-	_Atomic uint64_t ops; /* hash of what was called in the period */
+	_Atomic uint64_t ops, step_ops; /* hash of what was called in the period, and of what makes
+	                                   it a step */
 	_Atomic uint32_t period;
 	uint32_t nopen;
 	uint32_t ncalls, expected; /* number of calls; expected position in the log of the next
@@ -88,35 +90,42 @@ static struct thread *new_thread(void)
 	return self = t;
 }
 
-/* Adds a call to the hash of the period's operations: its definition, and how deep it lies. */
-static void count_call(struct thread *t, uint32_t config)
+/* Adds a call to the hashes of the period's operations: its definition, and how deep it lies. */
+static void count_call(struct thread *t, const struct open_call *call)
 {
 	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
-	uint64_t hash = atomic_load_explicit(&t->ops, memory_order_relaxed);
+	uint64_t hash = atomic_load_explicit(&t->ops, memory_order_relaxed),
+	         step = atomic_load_explicit(&t->step_ops, memory_order_relaxed);
 	struct ws_def_op op = {0};
 	uint32_t size;
-	const void *body = ws_op_body(config, &size);
+	const void *body = ws_op_body(call->config, &size);
 
 	if (body)
 		memcpy(&op, body, sizeof(op));
 	if (atomic_load_explicit(&t->period, memory_order_relaxed) != period) {
 		atomic_store_explicit(&t->period, period, memory_order_relaxed);
-		hash = 0;
+		hash = step = 0;
 	}
-	hash = ws_hash_word(hash, (uint64_t)t->nopen << 32 | op.alike);
-	atomic_store_explicit(&t->ops, hash, memory_order_relaxed);
+	const uint64_t what = (uint64_t)t->nopen << 32 | op.alike;
+
+	atomic_store_explicit(&t->ops, ws_hash_word(hash, what), memory_order_relaxed);
+	if (call->makes_step)
+		step = ws_hash_word(step, what);
+	atomic_store_explicit(&t->step_ops, step, memory_order_relaxed);
 }
 
-static uint64_t hash_ops(void)
+static struct ws_period_ops hash_ops(void)
 {
 	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
-	uint64_t sum = 0;
+	struct ws_period_ops sum = {0};
 	sigset_t before;
 
 	ws_lock(&threads_lock, &before);
 	for (const struct thread *t = threads; t; t = t->next)
-		if (atomic_load_explicit(&t->period, memory_order_relaxed) == period)
-			sum += atomic_load_explicit(&t->ops, memory_order_relaxed);
+		if (atomic_load_explicit(&t->period, memory_order_relaxed) == period) {
+			sum.all += atomic_load_explicit(&t->ops, memory_order_relaxed);
+			sum.of_step += atomic_load_explicit(&t->step_ops, memory_order_relaxed);
+		}
 	ws_unlock(&threads_lock, &before);
 	return sum;
 }
@@ -437,6 +446,7 @@ static struct open_call *open_one(const void *fn)
 	call->is_range = call->is_module = call->is_optimizer = call->has_instance = 0;
 	call->source = 0;
 	call->gives_source = 0;
+	call->makes_step = t->nopen > 1 && call[-1].makes_step;
 	return call;
 }
 
@@ -475,9 +485,11 @@ static void begin_op(const void *fn)
 		return;
 	if (ws_torch.has_inputs && ws_torch.peek_sequence)
 		link_call(fn, call);
+	const char *name = ws_torch.name(fn);
 	call->config = config_of(fn, self);
-	count_call(self, call->config);
-	set_source(self, call, ws_torch.name(fn));
+	call->makes_step = call->makes_step || is_engine(name);
+	count_call(self, call);
+	set_source(self, call, name);
 	call->start_ns = ws_now_ns();
 }
 
@@ -494,6 +506,7 @@ static void begin_range(const void *fn)
 	name = ws_torch.name(fn);
 	call->is_range = 1;
 	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
+	call->makes_step |= call->is_optimizer;
 	ws_source_pass(&self->source, ws_source_hash(name));
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	if (ws_is_silent() && ws_event_skips())
@@ -577,9 +590,9 @@ void warpsheet_module_begin(const char *name)
 	struct open_call *call = open_one(&module_call);
 	if (!call)
 		return;
-	call->is_module = 1;
+	call->is_module = call->makes_step = 1;
 	call->config = config_of_body(self, ws_torch_name(name, self->body), 1);
-	count_call(self, call->config);
+	count_call(self, call);
 	call->outer_module = self->source.module;
 	call->source = ws_source_of(&self->source, call->config);
 	self->source.module = call->config;

@@ -19,7 +19,7 @@
 /* Periods of the same marks. */
 struct kind {
 	uint64_t marks;
-	uint64_t ops;        /* of the last one that was recorded */
+	uint64_t ops;        /* that make the step: of the last one that was recorded */
 	uint32_t alike;      /* recorded ones in a row that had the same */
 	uint32_t unrecorded; /* since then */
 	uint32_t rest;       /* that may be left out */
@@ -37,7 +37,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t operations, annotations; /* callbacks */
 static void (*add_callbacks)(uint64_t *operations, uint64_t *annotations);
 static bool are_registered = 1;
-static uint64_t (*hash_of_ops)(void);
+static struct ws_period_ops (*hash_of_ops)(void);
 static _Atomic bool is_on;                   /* steps may be left out */
 static bool samples;                         /* steps that repeat others are */
 static bool is_shared;                       /* a second thread makes steps: all are recorded */
@@ -166,20 +166,21 @@ static void begin_period(int64_t now_ns, bool is_rest)
 	period.hash = 0;
 }
 
-/* Returns the hash of its operations, 0: none were recorded. */
+/* Returns the hash of the operations that make the step, 0: none were recorded. */
 static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 {
+	const struct ws_period_ops ops = is_recorded ? hash_of_ops() : (struct ws_period_ops){0};
 	struct ws_rec_op_period rec = {
 	        .head.time_ns = period.start_ns,
 	        .end_ns = now_ns,
 	        .marks = ws_hash_word(period.hash, part),
 	        .part = part,
-	        .ops = is_recorded ? hash_of_ops() | 1 : 0,
+	        .ops = ops.all | is_recorded,
 	};
 
 	rec.calibration = ws_calibrate_end(WS_STEPS_PERIODS);
 	ws_event_op_period(&rec);
-	return rec.ops;
+	return ops.of_step | is_recorded;
 }
 
 static uint64_t put_whole_or_rest(int64_t now_ns)
@@ -504,7 +505,7 @@ static void after_fork_in_child(void)
 }
 
 void ws_periods_start(void (*add)(uint64_t *operations, uint64_t *annotations),
-                      uint64_t (*hash_ops)(void), bool sample)
+                      struct ws_period_ops (*hash_ops)(void), bool sample)
 {
 	const bool may_switch =
 	        ws_torch.enable_callback && ws_torch.disable_callback && ws_torch.remove_callback;

@@ -126,11 +126,17 @@ enum ws_period_mark {
 void ws_period_take(uint64_t what, enum ws_period_mark mark);
 /* Without digits. */
 uint64_t ws_period_text(const char *text);
+/* Hashes of a period's operations, and of those that make it the step that it is: in modules,
+ * backward and optimizers. The others, such as those of a loss that is printed now and then, come
+ * and go. */
+struct ws_period_ops {
+	uint64_t all, of_step;
+};
 /* Registers callbacks. From now on periods have rows, and the callback of operations is switched
  * off where they repeat (if `sample`) and in steps that are not recorded, and so are hooks of
  * modules below the root. hash_ops: of those of the period that lasts, on all threads. */
 void ws_periods_start(void (*add)(uint64_t *operations, uint64_t *annotations),
-                      uint64_t (*hash_ops)(void), bool sample);
+                      struct ws_period_ops (*hash_ops)(void), bool sample);
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
 

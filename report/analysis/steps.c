@@ -272,10 +272,11 @@ const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *are
 	        recorded_steps(m, arena),
 	        m->op_periods_launch ? "kernels, copies and ranges"
 	                             : "modules, shapes of inputs and ranges",
-	        m->op_periods_launch ? ""
-	                             : " If such a step also ran other operations, outside of modules "
-	                               "and without gradients, the trace does not show them; "
-	                               "--pytorch=full records every step.");
+	        m->op_periods_launch && !m->op_periods_differ
+	                ? ""
+	                : " If such a step also ran other operations, outside of modules "
+	                  "and without gradients, the trace does not show them; "
+	                  "--pytorch=full records every step.");
 }
 
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,

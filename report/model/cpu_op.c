@@ -44,6 +44,7 @@ static void on_config(void *loader, const void *row)
 	        .flops = -1,
 	        .flops_needed = -1,
 	        .bytes = -1,
+	        .alike = ws_op_period_hash(ws_op_period_hash(r->name, r->dims), r->types),
 	};
 	if (r->cost == WS_COST_FLOPS || r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->flops = cost_of(r->flops, 0);

@@ -181,6 +181,11 @@ uint32_t ws_collective_begun(struct ws_model *m, uint32_t payload, uint32_t name
 /* Both run in one launch: a collective of their name and group, but without a size; WS_NONE if they
  * differ in these. */
 uint32_t ws_collective_merged(struct ws_model *m, uint32_t one, uint32_t other);
+/* Of what a period has, without what varies between periods that are alike. */
+static inline uint64_t ws_op_period_hash(uint64_t hash, uint64_t more)
+{
+	return (hash ^ more) * UINT64_C(0x9E3779B97F4A7C15);
+}
 /*
  * Times between two steps, and which of them that recorded no operations are like which that did.
  * ops: all recorded ones.

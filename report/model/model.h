@@ -421,6 +421,7 @@ struct ws_op_config {
 	uint64_t batch, m, n, k;
 	int64_t flops, bytes; /* of one call, -1 = not known */
 	int64_t flops_needed; /* of fused attention whose mask is known; -1 */
+	uint64_t alike;       /* hash of name, dimensions and types */
 	uint8_t mask;         /* enum ws_op_mask */
 	/* for attention over packed sequences, else 0; see struct ws_op_cost */
 	uint64_t queries, flops_per_pair;
@@ -453,12 +454,17 @@ struct ws_cpu_ops {
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
 };
 
+/* Operations that take a smaller part of a step change no number that a person reads. */
+#define WS_LEAST_UNKNOWN_PERCENT 5
+
 /* The time from one step of a framework's program to the next. */
 struct ws_op_period {
 	int64_t start_ns, end_ns;
 	uint64_t marks, ops; /* hashes; ops 0: its operations were not recorded */
 	uint32_t thread;
 	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
+	uint32_t other;  /* the next recorded one of the same marks, if it has other operations than
+	                    the source; WS_NONE */
 	bool is_begin;   /* of a time whose rest was recorded */
 	bool is_unrecorded; /* nothing was recorded in it, to measure what recording costs */
 	int64_t known_until_ns; /* where the program ended in it: the end of the last event that its
@@ -644,6 +650,7 @@ struct ws_model {
 	struct ws_calibration_step *calibration; /* by start */
 	size_t ncalibration;
 	bool op_periods_launch; /* device work, which has to be the same in those that are alike */
+	bool op_periods_differ; /* in few operations: one without operations is between such */
 	struct ws_collective *collectives;
 	size_t ncollectives, collectives_capacity;
 	struct ws_idmap collective_of_payload; /* row -> collective of the call that has it */

@@ -24,9 +24,10 @@ static int by_start(const void *pa, const void *pb)
 	return 0;
 }
 
-/* Each that was not recorded is like the last one of the same marks that was, if the next of them
- * has the same operations. Of several with the same operations, one that follows such a period as
- * it does: what its backward operations are the backward of may lie in the period before. */
+/* Each that was not recorded is like the last one of the same marks that was, or like the next of
+ * them, if that has other operations. Of several with the same operations, one that follows such a
+ * period as it does: what its backward operations are the backward of may lie in the period
+ * before. */
 static void find_alike(struct ws_model *m, struct ws_arena *temp)
 {
 	struct ws_strtab kinds = {0}; /* of marks, and of marks behind others */
@@ -52,6 +53,7 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 	for (uint32_t i = 0; i < m->nop_periods; i++) {
 		if (p[i].ops)
 			last[kind[i]] = last[place[i]] = i;
+		p[i].other = WS_NONE;
 		p[i].source = p[i].is_unrecorded ? WS_NONE : last[kind[i]];
 		if (p[i].source != WS_NONE && last[place[i]] != WS_NONE &&
 		    p[last[place[i]]].ops == p[p[i].source].ops)
@@ -62,7 +64,7 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 			next[kind[i]] = i;
 		else if (p[i].source != WS_NONE && next[kind[i]] != WS_NONE &&
 		         p[next[kind[i]]].ops != p[p[i].source].ops)
-			p[i].source = WS_NONE;
+			p[i].other = next[kind[i]];
 	}
 }
 
@@ -174,7 +176,7 @@ static void on_range(void *ctx, const void *row)
 
 		/* ranges of one name may carry numbers of their steps */
 		if (c < '0' || c > '9')
-			hash = (hash ^ c) * UINT64_C(0x9E3779B97F4A7C15);
+			hash = ws_op_period_hash(hash, c);
 	}
 	put(reading->events, r->time_ns, ws_thread_number(l, r->thread, 0),
 	    (r->type == WS_NVTX_POP ? END_OF : 0) | hash >> 4, 0);
@@ -216,6 +218,113 @@ static enum ws_status load_events(struct ws_loader *l, struct fixed_events *e, s
 	return WS_OK;
 }
 
+/* --- recorded periods of the same marks that differ --- */
+
+/* An operation, or a call of a module. */
+struct call {
+	int64_t start_ns, least_ns; /* of the shortest of its kind, which nothing interrupted */
+	uint64_t kind;
+};
+
+struct calls {
+	struct ws_loader *l;
+	struct call *call; /* by start */
+	size_t n, capacity;
+};
+
+static void on_module_call(void *ctx, const void *row)
+{
+	struct calls *c = ctx;
+	const struct ws_row_python_call *call = row;
+
+	WS_GROW(c->call, c->n + 1, c->capacity);
+	c->call[c->n++] = (struct call){call->start_ns, call->dur_ns < 0 ? 0 : call->dur_ns,
+	                                ~(uint64_t)call->name};
+}
+
+static int by_kind(const void *pa, const void *pb)
+{
+	const struct call *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->kind, b->kind);
+	WS_ORDER_BY(a->least_ns, b->least_ns);
+	return 0;
+}
+
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct call *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return 0;
+}
+
+static enum ws_status load_calls(struct calls *c, const struct ws_column_data *ops,
+                                 struct ws_err *err)
+{
+	WS_FORWARD(ws_load_each(c->l, WS_KIND_PYTHON_CALL, on_module_call, c, err));
+	for (uint64_t row = 0; row < ops->rows; row++) {
+		const uint32_t config =
+		        ws_idmap_get(&c->l->op_config_of, ws_value(ops, WS_COL_cpu_op_config, row));
+
+		WS_GROW(c->call, c->n + 1, c->capacity);
+		const int64_t ns = (int64_t)ws_value(ops, WS_COL_cpu_op_dur_ns, row);
+
+		c->call[c->n++] = (struct call){
+		        (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row), ns < 0 ? 0 : ns,
+		        c->l->m->cpu_ops.configs[config == WS_NONE ? 0 : config].alike};
+	}
+	ws_sort(c->call, c->n, sizeof(*c->call), by_kind);
+	for (size_t i = 1; i < c->n; i++)
+		if (c->call[i].kind == c->call[i - 1].kind)
+			c->call[i].least_ns = c->call[i - 1].least_ns;
+	ws_sort(c->call, c->n, sizeof(*c->call), by_begin);
+	return WS_OK;
+}
+
+/* The calls that begin in a period, by kind. The caller frees them. */
+static struct call *calls_of(const struct calls *c, const struct ws_op_period *p, size_t *n)
+{
+	struct call *found;
+	size_t first, end;
+
+	WS_COUNT_FIRST(first, c->n, c->call[first].start_ns < p->start_ns);
+	WS_COUNT_FIRST(end, c->n, c->call[end].start_ns < p->end_ns);
+	*n = end - first;
+	found = ws_xarray(*n + 1, sizeof(*found));
+	memcpy(found, &c->call[first], *n * sizeof(*found));
+	ws_sort(found, *n, sizeof(*found), by_kind);
+	return found;
+}
+
+/* Of two recorded periods the one with fewer calls, if only one of them has calls that take a
+ * smaller part of it than a person reads, such as those that print a loss; else WS_NONE. */
+static uint32_t nearly_alike(const struct ws_model *m, const struct calls *c, uint32_t a,
+                             uint32_t b)
+{
+	const struct ws_op_period *p = m->op_periods;
+	const int64_t ns_a = p[a].end_ns - p[a].start_ns, ns_b = p[b].end_ns - p[b].start_ns,
+	              ns = ns_a < ns_b ? ns_a : ns_b;
+	size_t na, nb, i = 0, k = 0;
+	struct call *of_a = calls_of(c, &p[a], &na), *of_b = calls_of(c, &p[b], &nb);
+	double differs_ns = 0;
+
+	while (i < na || k < nb) {
+		if (i < na && k < nb && of_a[i].kind == of_b[k].kind) {
+			i++, k++;
+			continue;
+		}
+		const bool is_a = k == nb || (i < na && of_a[i].kind < of_b[k].kind);
+
+		differs_ns += (double)(is_a ? of_a[i++] : of_b[k++]).least_ns;
+	}
+	free(of_a);
+	free(of_b);
+	if (differs_ns * 100 > (double)ns * WS_LEAST_UNKNOWN_PERCENT)
+		return WS_NONE;
+	return na < nb ? a : b;
+}
+
 /* --- matching --- */
 
 struct matching {
@@ -223,6 +332,7 @@ struct matching {
 	struct fixed_events events;
 	struct ws_op_point *point; /* of the period that is matched */
 	size_t npoints, capacity;
+	const uint8_t *has; /* for each period and thread: operations were recorded */
 };
 
 /* The first event of the thread at this time or later. */
@@ -262,6 +372,19 @@ static bool match_thread(struct matching *x, const struct ws_op_period *from,
 		                                              .is_module = e[a].is_module};
 	}
 	return b == end_b;
+}
+
+/* Is a period like a recorded one on all threads? */
+static bool match(struct matching *x, const struct ws_op_period *p, uint32_t source)
+{
+	const struct ws_model *m = x->l->m;
+
+	x->npoints = 0;
+	for (uint32_t thread = 0; thread < m->nthreads; thread++)
+		if ((thread == p->thread || x->has[source * (size_t)m->nthreads + thread]) &&
+		    !match_thread(x, &m->op_periods[source], p, thread))
+			return 0;
+	return 1;
 }
 
 /* --- times of copies --- */
@@ -398,6 +521,8 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 {
 	struct ws_model *m = l->m;
 	struct matching x = {.l = l};
+	struct calls calls = {.l = l};
+	uint32_t pair[2] = {WS_NONE, WS_NONE}, near = WS_NONE; /* of the last two that differ */
 	const uint32_t nthreads = m->nthreads; /* those of operations are among them */
 	struct ws_column_data t;
 	enum ws_status status = WS_OK;
@@ -466,6 +591,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
 	WS_FORWARD(load_times(l, ops, err));
 	status = load_events(l, &x.events, err);
+	x.has = has;
 	for (size_t i = 0; i < m->nop_periods && status == WS_OK; i++) {
 		struct ws_op_period *p = &m->op_periods[i];
 		struct ws_op_points *points = &l->op_points[i];
@@ -473,13 +599,25 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		p->known_until_ns = p->end_ns;
 		if (p->ops || p->source == WS_NONE)
 			continue;
-		x.npoints = 0;
-		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
-			if ((thread == p->thread || has[p->source * nthreads + thread]) &&
-			    !match_thread(&x, &m->op_periods[p->source], p, thread))
-				p->source = WS_NONE;
-		if (p->source == WS_NONE)
+		/* Both recorded ones may be like it: then they have to be nearly alike. */
+		if (p->other != WS_NONE && match(&x, p, p->other)) {
+			if (!calls.n)
+				status = load_calls(&calls, ops, err);
+			if (!match(&x, p, p->source)) {
+				p->source = p->other;
+			} else {
+				if (pair[0] != p->source || pair[1] != p->other)
+					near = nearly_alike(m, &calls, p->source, p->other);
+				pair[0] = p->source;
+				pair[1] = p->other;
+				p->source = near;
+				m->op_periods_differ |= near != WS_NONE;
+			}
+		}
+		if (status != WS_OK || p->source == WS_NONE || !match(&x, p, p->source)) {
+			p->source = WS_NONE;
 			continue;
+		}
 		if (i + 1 == m->nop_periods || p[1].end_ns == WS_MAX_TIME_NS) {
 			struct ws_op_point last = {.from_ns = m->op_periods[p->source].start_ns,
 			                           .to_ns = p->start_ns};
@@ -510,6 +648,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	}
 	free(x.events.event);
 	free(x.point);
+	free(calls.call);
 	return status;
 }
 

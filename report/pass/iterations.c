@@ -567,12 +567,19 @@ void ws_pass_find_iterations(struct ws_pass *p)
  * their FLOPs, contains other work. */
 #define MORE_THAN_USUAL 2
 
+/* Fewer steps that train the same modules are compared with all steps. */
+#define LEAST_STAGE 3
+
 /* The measured steps of a thread, by begin. */
 struct steps_of_thread {
 	uint32_t *step;
 	size_t n;
-	uint32_t *calls; /* per step: calls of one module without a backward */
-	double *flops;   /* their FLOPs */
+	uint64_t *trained; /* per step: hash of the optimizer and of the modules that it trains */
+	uint32_t *order;   /* by these */
+	uint32_t *calls;   /* per step: calls of one module without a backward */
+	double *flops;     /* their FLOPs */
+	uint32_t *usual_calls; /* per step: of most steps that train the same modules */
+	double *usual_flops;
 	int64_t *sorted;
 	int64_t *extra_ns; /* per step: time of its evaluations */
 	int64_t median_ns;
@@ -582,6 +589,48 @@ static int64_t lower_median(int64_t *values, size_t n)
 {
 	ws_sort(values, n, sizeof(*values), ws_by_time);
 	return values[(n - 1) / 2];
+}
+
+/* Stages of a training are compared each with itself: a backbone that one trains and the next only
+ * calls is no evaluation. */
+static void find_stages(struct steps_of_thread *s, const struct calls *c, size_t first, size_t last,
+                        uint32_t *seen_in)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->trained[i] = c->m->steps[s->step[i]].name;
+	memset(seen_in, 0xff, c->m->ntexts * sizeof(*seen_in));
+	for (size_t i = first; i < last; i++) {
+		const struct root_call *call = &c->call[i];
+
+		if (call->step == WS_NONE || !call->has_backward ||
+		    seen_in[call->name] == call->step)
+			continue;
+		seen_in[call->name] = call->step;
+		/* in any order */
+		s->trained[call->step] += call->name * UINT64_C(0x9E3779B97F4A7C15);
+	}
+	for (size_t i = 0; i < s->n; i++)
+		s->sorted[i] = (int64_t)s->trained[i];
+	ws_order_identity(s->order, s->n);
+	ws_order_by(s->order, s->sorted, s->n);
+}
+
+/* Sets what is usual of the steps [first, last) of the order. */
+static void set_usual(struct steps_of_thread *s, size_t first, size_t last)
+{
+	const bool is_stage = last - first >= LEAST_STAGE;
+	const size_t from = is_stage ? first : 0, n = is_stage ? last - first : s->n;
+
+	for (size_t i = 0; i < n; i++)
+		s->sorted[i] = s->calls[s->order[from + i]];
+	const int64_t calls = lower_median(s->sorted, n);
+	for (size_t i = 0; i < n; i++)
+		s->sorted[i] = (int64_t)s->flops[s->order[from + i]];
+	const double flops = (double)lower_median(s->sorted, n);
+	for (size_t i = first; i < last; i++) {
+		s->usual_calls[s->order[i]] = (uint32_t)calls;
+		s->usual_flops[s->order[i]] = flops;
+	}
 }
 
 /* For one module: keeps the step only of calls without a backward that most steps do not have.
@@ -602,12 +651,12 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 		s->flops[call->step] += c->flops[ops_begun(c->ops, call->thread, call->end_ns)] -
 		                        c->flops[ops_begun(c->ops, call->thread, call->start_ns)];
 	}
-	for (size_t i = 0; i < s->n; i++)
-		s->sorted[i] = s->calls[i];
-	const int64_t usual = lower_median(s->sorted, s->n);
-	for (size_t i = 0; i < s->n; i++)
-		s->sorted[i] = (int64_t)s->flops[i];
-	const double usual_flops = (double)lower_median(s->sorted, s->n);
+	for (size_t i = 0, next; i < s->n; i = next) {
+		for (next = i;
+		     next < s->n && s->trained[s->order[next]] == s->trained[s->order[i]];)
+			next++;
+		set_usual(s, i, next);
+	}
 	for (size_t i = first; i < last; i++) {
 		struct root_call *call = &c->call[i];
 
@@ -615,9 +664,11 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 			continue;
 		seen = call->step == at ? seen : 0;
 		at = call->step;
+		const uint32_t usual = s->usual_calls[at];
+
 		if (call->has_backward || s->calls[at] <= usual ||
 		    (s->calls[at] <= MORE_THAN_USUAL * usual &&
-		     s->flops[at] <= MORE_THAN_USUAL * usual_flops) ||
+		     s->flops[at] <= MORE_THAN_USUAL * s->usual_flops[at]) ||
 		    seen++ >= s->calls[at] - usual)
 			call->step = WS_NONE;
 	}
@@ -628,11 +679,17 @@ static void find_evaluations(struct calls *c)
 	const size_t nsteps = c->m->nsteps;
 	struct steps_of_thread s;
 	uint8_t *is_done; /* by name */
+	uint32_t *seen_in; /* by name: a step */
 
 	WS_NEW(&c->m->arena, c->m->evaluations, c->n);
 	WS_NEW(&c->temp, s.step, nsteps);
 	WS_NEW(&c->temp, s.calls, nsteps);
 	WS_NEW(&c->temp, s.flops, nsteps);
+	WS_NEW(&c->temp, s.trained, nsteps);
+	WS_NEW(&c->temp, s.order, nsteps);
+	WS_NEW(&c->temp, s.usual_calls, nsteps);
+	WS_NEW(&c->temp, s.usual_flops, nsteps);
+	WS_NEW(&c->temp, seen_in, c->m->ntexts);
 	WS_NEW(&c->temp, s.sorted, nsteps);
 	WS_NEW(&c->temp, s.extra_ns, nsteps);
 	WS_NEW(&c->temp, is_done, c->m->ntexts);
@@ -663,6 +720,7 @@ static void find_evaluations(struct calls *c)
 			if (at < s.n && c->m->steps[s.step[at]].start_ns <= call->start_ns)
 				call->step = (uint32_t)at;
 		}
+		find_stages(&s, c, i, next, seen_in);
 		memset(is_done, 0, c->m->ntexts);
 		for (size_t k = i; k < next; k++)
 			if (!is_done[c->call[k].name]) {
@@ -754,9 +812,6 @@ static void find_prompts(struct calls *c)
 			m->steps[i].apart = WS_STEP_PREFILLS;
 }
 
-/* A part of a step with unknown operations, which changes no number that a person reads. */
-#define LEAST_UNKNOWN_PERCENT 5
-
 /* Which steps repeat another one, and which have no operations. */
 static void find_repeats(struct ws_model *m)
 {
@@ -791,7 +846,7 @@ static void find_repeats(struct ws_model *m)
 			}
 			step->repeats |= copied_ns > step->total_ns / 2;
 			if (ws_step_is_measured(m, s) &&
-			    unknown_ns > step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+			    unknown_ns > step->total_ns / 100 * WS_LEAST_UNKNOWN_PERCENT)
 				step->apart = WS_STEP_NO_OPS;
 		}
 	}
@@ -819,7 +874,7 @@ void ws_pass_set_steps_apart(struct ws_pass *p)
 				break;
 			if (ws_span_overlap(step->start_ns, end_ns, period->start_ns,
 			                    period->end_ns) >
-			    step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+			    step->total_ns / 100 * WS_LEAST_UNKNOWN_PERCENT)
 				step->apart = WS_STEP_UNRECORDED;
 		}
 	}

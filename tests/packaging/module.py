@@ -9,15 +9,19 @@ fp32, bf16 = (os.path.join(sys.argv[1], "traces", f"step-{kind}.wtrace") for kin
 table = warpsheet.report(fp32)
 shown = table._repr_html_()
 assert table["Phase"][0] == "forward" and isinstance(table["Mean (ns)"][0], float), table
-assert "Step Statistics" in shown and "<th>Mean (ns)</th>" in shown and shown.count("<tr>") == len(table["Phase"]) + 1, shown
+assert "<b>Step Statistics</b>" in shown and ">Mean (µs)</th>" in shown and shown.count("<tr>") == len(table["Phase"]) + 1, shown
 assert table.units["Mean (ns)"] == "ns"
-assert "&lt;" in warpsheet.Table({"table": "t", "columns": [{"title": "<a>", "unit": ""}], "rows": [["<b>"]]})._repr_html_()
+markdown = "# Report\n\n## T\n\n| `<a>` | n |\n|---|---:|\n| b\\|c | **\\<0.1** |\n\n- Note\n"
+assert warpsheet.Table({"columns": [], "rows": []}, lambda: markdown)._repr_html_() == (
+    "<b>T</b><table><tr><th style='text-align:left'>&lt;a&gt;</th><th style='text-align:right'>n</th></tr>"
+    "<tr><td style='text-align:left'>b|c</td><td style='text-align:right'>&lt;0.1</td></tr></table><p>Note</p>")
 
 page = warpsheet.page(fp32)
 assert "<html" in page.html.lower() and page._repr_html_().startswith("<iframe") and "srcdoc" in page._repr_html_()
 
 assert "overall" in warpsheet.diff(fp32, bf16)["Subject"]
-assert warpsheet.sweep([fp32, bf16])["Dtype"] == ["bf16", "fp32"]
+sweep = warpsheet.sweep([fp32, bf16])
+assert sweep["Dtype"] == ["bf16", "fp32"] and "<td style='text-align:left'>bf16</td>" in sweep._repr_html_()
 status, said = warpsheet.gate(fp32, "baseline", "--update")
 assert (status, said) == (0, ""), said
 status, said = warpsheet.gate(fp32, "baseline")

@@ -8,7 +8,7 @@ set -eu
 record() { # record PROGRAM HOW
 	"$ws" record --pytorch="$2" -o "$1.$2.wtrace" -- "$python" "$here/repeats.py" "$1" >log 2>&1 || { cat log; fail "recording $1"; }
 }
-for program in alike layers always_other growing last_batch evaluation unseen inference threads other_thread; do
+for program in alike logged layers always_other growing last_batch evaluation unseen inference threads other_thread; do
 	record $program shapes
 	"$ws" query $program.shapes.wtrace "SELECT count(*) AS n, sum(ops <> 0) AS recorded FROM op_period_record" --format csv -o $program.periods.csv >/dev/null
 	"$ws" report $program.shapes.wtrace --table steps >$program.steps 2>/dev/null
@@ -24,6 +24,8 @@ periods() { # periods PROGRAM: how many were recorded
 }
 [ "$(periods alike)" -le 6 ] || fail "of 60 equal steps $(periods alike) were recorded"
 [ "$(periods inference)" -le 6 ] || fail "of 60 equal calls $(periods inference) were recorded"
+[ "$(periods logged)" -le 7 ] || fail "of 121 steps that print now and then $(periods logged) were recorded"
+! grep -q "lack" logged.steps || fail "$(cat logged.steps)"
 contains alike.steps "of 59 steps are taken from those recorded in full: 0, 1"
 equal "of steps that all differ are recorded" "$(periods growing)" "$(csv_cell growing.periods.csv n)"
 ! grep -q "are taken from" growing.steps || fail "$(cat growing.steps)"

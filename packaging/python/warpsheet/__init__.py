@@ -16,6 +16,7 @@ import ctypes
 import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -44,34 +45,33 @@ def _column(cells):
 
 class Table(dict):
     """A dict of columns, in the table's order; unknown is None, and a column has one type of number. A notebook shows
-    it as the terminal does: title, the rows with units, notes."""
+    it as `warpsheet` does in Markdown: title, the rows in readable units, notes."""
 
-    def __init__(self, made):
+    def __init__(self, made, markdown=lambda: ""):
         columns = made["columns"]
         super().__init__((c["title"], _column([row[i] for row in made["rows"]])) for i, c in enumerate(columns))
         self.title = made.get("title") or made.get("table", "")
         self.units = {c["title"]: c["unit"] for c in columns}
         self.notes = made.get("notes", [])
-
-    def _cell(self, column, row):
-        value = self[column][row]
-        if value is None:
-            return ""
-        return html.escape(f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value))
+        self._markdown = markdown
 
     def _repr_html_(self):
-        shown = [c for c in self if any(v is not None for v in self[c])] or list(self)
-        nrows = len(next(iter(self.values()), []))
-        head = "".join(f"<th>{html.escape(c)}</th>" for c in shown)
-        rows = "".join("<tr>" + "".join(
-            f"<td style='text-align:{'left' if isinstance(self[c][i], str) else 'right'}'>{self._cell(c, i)}</td>"
-            for c in shown) + "</tr>" for i in range(min(nrows, MOST_SHOWN)))
-        more = f"<p>… {nrows - MOST_SHOWN} more rows</p>" if nrows > MOST_SHOWN else ""
-        notes = "".join(f"<p>{html.escape(str(note))}</p>" for note in self.notes)
-        return f"<b>{html.escape(self.title)}</b><table><tr>{head}</tr>{rows}</table>{more}{notes}"
-
-
-MOST_SHOWN = 40  # rows of a table in a notebook
+        shown, head, align = "", None, None
+        for line in filter(None, self._markdown().split("\n## ", 1)[-1].splitlines()):
+            text = [html.escape(re.sub(r"\\(.)|`|\*\*|^- ", r"\1", cell).strip())
+                    for cell in re.split(r"(?<!\\)\|", line)]
+            if not line.startswith("|"):
+                shown += "</table>" * bool(align) + ("<p>%s</p>" if shown else "<b>%s</b>") % "|".join(text)
+                head = align = None
+            elif not head:
+                head = text[1:-1]
+            else:
+                row, kind = (text[1:-1], "td") if align else (head, "th")
+                shown += "" if align else "<table>"
+                align = align or ["right" if cell.endswith(":") else "left" for cell in text[1:-1]]
+                shown += "<tr>%s</tr>" % "".join(f"<{kind} style='text-align:{to}'>{cell}</{kind}>"
+                                                 for to, cell in zip(align, row))
+        return shown + "</table>" * bool(align)
 
 
 class Page:
@@ -98,7 +98,10 @@ def _paths(given):
 
 
 def _table(command, traces, table, options, statuses=(0,)):
-    return Table(json.loads(_run([command, *traces, "--table", table, "--format", "json", *options], statuses).stdout))
+    def made(form, *rows):
+        return _run([command, *traces, "--table", table, "--format", form, *rows, *options], statuses).stdout
+
+    return Table(json.loads(made("json")), lambda: made("md", *([] if command == "sweep" else ["--rows", "40"])))
 
 
 def report(path, table="step-statistics", *options):
