@@ -16,6 +16,8 @@ struct aa_context {
 	double spread[QUANTITIES]; /* standard deviation of log medians between recordings */
 	unsigned pairs, splits;
 	unsigned pairs_called[QUANTITIES], splits_called[QUANTITIES];
+	struct ws_comparison means; /* of the mean steps; spread NaN: not compared */
+	double mhz[2]; /* lowest and highest sampled clock of a recording; 0: not known */
 	/* values and steps of the recordings of a split */
 	double *picked[2];
 	size_t *steps[2];
@@ -48,7 +50,16 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[QUANTITIES])
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
+	double mhz[2] = {0, 0}, recordings[2] = {0, 0};
 	size_t n = 0;
+
+	for (size_t r = 0; r < aa->side->nrecordings; r++)
+		if (in[r]) {
+			mhz[in[r] - 1] += aa->side->recordings[r].sampled_mhz;
+			recordings[in[r] - 1]++;
+		}
+	for (int s = 0; s < 2; s++)
+		mhz[s] = aa->mhz[0] > 0 ? mhz[s] / recordings[s] : 0;
 
 	for (int q = 0; q < QUANTITIES; q++) {
 		const struct ws_grade_opts opts =
@@ -64,8 +75,8 @@ static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[
 	}
 	ws_grade_rows(rows, n, &aa->d->grade);
 	for (int q = 0; q < QUANTITIES; q++)
-		called[q] += aa->present[q] &&
-		             (ws_grade_is_faster(c[q].grade) || ws_grade_is_slower(c[q].grade));
+		called[q] += aa->present[q] && ws_grade_is_different(c[q].grade) &&
+		             !ws_clocks_explain(c[q].ratio, mhz, true, aa->d->grade.min_effect);
 }
 
 /* Compares halves with recordings as samples, each pair of disjoint halves once, with an odd number
@@ -107,6 +118,7 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 
 /* --- detectable differences ---------------------------------------------------------- */
 
+#define LEAST_NOISE     0.01 /* percent; less is not told apart */
 #define DETECTABLE_MOST 1000 /* percent; runs that hide more detect nothing */
 
 /* A comparison as if each side had n recordings with this spread. */
@@ -132,6 +144,38 @@ static void set_recordings(struct ws_cell *cell, unsigned n)
 {
 	if (n)
 		ws_cell_set_int(cell, n);
+}
+
+/* From so many recordings on, and so much of an order in time, a drift is no chance. */
+#define DRIFTING_RUNS 8
+#define DRIFTING      0.8
+
+/* Do the medians of the recordings rise, or fall, with the time of recording (Kendall's tau)? */
+static bool is_drifting(const struct aa_context *aa, int q)
+{
+	const struct ws_side *side = aa->side;
+	const size_t n = side->nrecordings;
+	double *median = ws_xarray(n, sizeof(*median));
+	size_t from = 0;
+	int64_t order = 0;
+
+	for (size_t r = 0; r < n && aa->present[q]; from += side->steps[r++]) {
+		double *values = ws_xarray(side->steps[r] + 1, sizeof(*values));
+
+		memcpy(values, aa->values[q] + from, side->steps[r] * sizeof(*values));
+		median[r] = ws_stat_median(values, side->steps[r]);
+		free(values);
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			const int64_t later =
+			        side->recordings[i].base_ns - side->recordings[k].base_ns;
+
+			order += ((later > 0) - (later < 0)) *
+			         ((median[i] > median[k]) - (median[i] < median[k]));
+		}
+	free(median);
+	return n >= DRIFTING_RUNS && fabs((double)order) >= DRIFTING * (double)(n * (n - 1) / 2);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
@@ -173,6 +217,18 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		if (aa->present[q] && runs >= WS_GRADE_RECORDINGS)
 			ws_compare(&all, &all, &aa->d->grade, &c);
 		aa->spread[q] = c.spread;
+	}
+	if (aa->present[STEP] && aa->side->recordings[0].has_steps && runs >= WS_GRADE_RECORDINGS) {
+		const struct ws_samples all = {.values = aa->values[STEP],
+		                               .steps = aa->side->steps,
+		                               .recordings = runs};
+
+		ws_compare_means(&all, &all, &aa->d->grade, &aa->means, NULL);
+	}
+	aa->mhz[0] = INFINITY;
+	for (size_t i = 0; i < runs; i++) {
+		aa->mhz[0] = fmin(aa->mhz[0], aa->side->recordings[i].sampled_mhz);
+		aa->mhz[1] = fmax(aa->mhz[1], aa->side->recordings[i].sampled_mhz);
 	}
 	for (size_t i = 0; i < runs; i++)
 		for (size_t j = i + 1; j < runs; j++) {
@@ -222,10 +278,10 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	}
 
 	const int q = aa->present[STEP] ? STEP : GPU;
-	const double percent = 100 * aa->spread[q];
+	const double percent = fmax(100 * aa->spread[q], LEAST_NOISE);
 	const struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
 
-	if (isnan(percent)) {
+	if (isnan(aa->spread[q])) {
 		snprintf(aa->verdict, 512,
 		         "%u of %u pairs would be called different. Record three or more to see "
 		         "the noise between runs.",
@@ -244,6 +300,12 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 			ws_say_add(aa->verdict, 512, "These runs vary too much to detect 2 %%.");
 	}
 	ws_table_note(table, "%s", aa->verdict);
+	for (size_t i = 0; i < aa->d->nreasons; i++)
+		ws_table_note(table, "These are not runs of one program: %s.", aa->d->reasons[i]);
+	if (is_drifting(aa, q))
+		ws_table_note(table,
+		              "The later a run, the longer or the shorter it takes: the machine "
+		              "drifts. Record the sides of a comparison by turns.");
 	ws_diff_note_copies(aa->side, "", table);
 	if (isnan(aa->d->grade.run_noise))
 		ws_table_note(table, "CPU runs are not graded from one recording. Pass --run-noise "
@@ -270,6 +332,8 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	           "an A/A test needs at least two recordings%s",
 	           aa.side->ncopies ? "; these have the same bytes and are one" : "");
 	ws_sides_prepare_aa(s, opts);
+	snprintf(d->side[0].name, sizeof(d->side[0].name), "the test");
+	ws_diff_compare_recordings(d, 0);
 	struct ws_bytes name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
 	char *trace = ws_xformat("%.*s and %zu more", WS_SHOWN(name), aa.side->nrecordings - 1);
 	plan.trace = trace;
@@ -286,24 +350,50 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 		page->is_comparison = true;
 		page->title = ws_arena_format(texts, "A/A test of %zu runs", aa.side->nrecordings);
 		page->source = (*out)->trace;
+		if (d->nreasons)
+			ws_page_say(page, ws_grade_name(WS_GRADE_UNLIKE),
+			            "These are not runs of one program: ",
+			            ws_arena_format(texts, "%s", d->reasons[0]), ".", NULL);
 		if (isnan(aa.spread[q])) {
 			ws_page_say(page, "", "Two runs do not show how much runs vary: ",
 			            "record three or more", ".", NULL);
 		} else {
-			ws_page_say(page, "", "Runs of one program vary by ",
-			            ws_say_percent(texts, 100 * aa.spread[q]),
-			            ": pass --run-noise ",
-			            ws_arena_format(texts, "%.3g", 100 * aa.spread[q]), ".", NULL);
+			if (!d->nreasons)
+				ws_page_say(page, "", "Runs of one program vary by ",
+				            ws_say_percent(texts, 100 * aa.spread[q]),
+				            ": pass --run-noise ",
+				            ws_arena_format(texts, "%.3g",
+				                            fmax(100 * aa.spread[q], LEAST_NOISE)),
+				            ".", NULL);
+			const bool are_apart = ws_clocks_differ(aa.mhz[0], aa.mhz[1]);
+			if (are_apart)
+				ws_page_say(page, "", "Their clocks differed: ",
+				            ws_arena_format(texts, "%.0f to %.0f MHz", aa.mhz[0],
+				                            aa.mhz[1]),
+				            ". Lock them.", NULL);
+			if (is_drifting(&aa, q))
+				ws_page_say(
+				        page, "",
+				        "The machine drifts: later runs take ever longer, or ever "
+				        "shorter.",
+				        NULL);
+			if (aa.means.spread > fmax(2 * aa.spread[q], d->grade.min_effect))
+				ws_page_say(page, "", "Their mean steps vary by ",
+				            ws_say_percent(texts, 100 * aa.means.spread),
+				            ": some steps are slow.", NULL);
 			unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
-			ws_page_say(page, "",
-			            need ? "Record " : "They vary too much to detect 2 %.",
-			            need ? ws_arena_format(texts, "%u runs per side", need) : "",
-			            need ? " to detect 2 %." : "", NULL);
+			if (!d->nreasons && !are_apart)
+				ws_page_say(page, "",
+				            need ? "Record " : "They vary too much to detect 2 %.",
+				            need ? ws_arena_format(texts, "%u runs per side", need)
+				                 : "",
+				            need ? " to detect 2 %." : "", NULL);
 		}
 		ws_page_say(page, "", "",
 		            ws_arena_format(texts, "%u of %u pairs", aa.pairs_called[q], aa.pairs),
-		            aa.pairs_called[q] ? " would be called different: false alarms."
-		                               : " would be called different: no false alarm.",
+		            d->nreasons          ? " would be called different."
+		            : aa.pairs_called[q] ? " would be called different: false alarms."
+		                                 : " would be called different: no false alarm.",
 		            NULL);
 
 		/* A bar for each run: the median of its steps, with the least and the most. */
@@ -312,7 +402,9 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 
 		page->rows_title =
 		        ws_arena_format(texts, "Time of each run: %s", quantity_name(&aa, q));
-		page->rows_what = "median, with least and most; all runs are of one program";
+		page->rows_what = d->nreasons ? "median, with least and most"
+		                              : "median, with least and most; all runs are of one "
+		                                "program";
 		page->nrows = side->nrecordings < WS_PAGE_ROWS ? side->nrecordings : WS_PAGE_ROWS;
 		page->more_rows = side->nrecordings - page->nrows;
 		WS_NEW(texts, page->row, page->nrows);

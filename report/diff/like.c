@@ -58,30 +58,6 @@ static const struct {
 };
 #define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
 
-/* Recordings of one side must be of one thing, too. */
-static void compare_recordings(struct ws_diff *d, int s)
-{
-	const struct ws_side *side = &d->side[s];
-
-	for (size_t r = 1; r < side->nrecordings; r++) {
-		const struct ws_recording *first = &side->recordings[0],
-		                          *other = &side->recordings[r];
-
-		for (size_t i = 0; i < NWORK_FACTS; i++) {
-			if (ws_recording_fact(first, &d->names, work_facts[i].key) ==
-			    ws_recording_fact(other, &d->names, work_facts[i].key))
-				continue;
-			add_reason(d, "the recordings of %s differ in their %s", side->name,
-			           work_facts[i].word);
-			return;
-		}
-		if (first->has_steps != other->has_steps) {
-			add_reason(d, "only some recordings of %s have steps", side->name);
-			return;
-		}
-	}
-}
-
 static bool has_steps(const struct ws_side *s)
 {
 	return s->recordings[0].has_steps;
@@ -112,6 +88,63 @@ static const char *print_calls(double calls, char out[32])
 {
 	snprintf(out, 32, fabs(calls - round(calls)) < 0.05 ? "%.0f" : "%.1f", calls);
 	return out;
+}
+
+/* The number of calls of each class of products, per sample. */
+static void count_products(const struct ws_diff *d, struct ws_recording *r, double calls[NPRODUCTS])
+{
+	uint64_t class[NPRODUCTS]; /* texts; 0: nothing has the class */
+
+	for (size_t c = 0; c < NPRODUCTS; c++) {
+		class[c] = ws_strtab_find(&d->names.texts.known, counted_classes[c],
+		                          strlen(counted_classes[c]));
+		calls[c] = 0;
+	}
+	for (size_t i = 0; i < r->nsamples; i++)
+		for (size_t k = 0; k < r->samples[i].ncalls; k++) {
+			const struct ws_work_item *item = ws_names_item(
+			        &d->names,
+			        ws_recording_call(r, r->samples[i].first_call + k)->item);
+
+			for (size_t c = 0; c < NPRODUCTS && !item->contains_its_class; c++)
+				calls[c] += item->class == class[c] ? 1 / (double)r->nsamples : 0;
+		}
+}
+
+/* Recordings of one side must be of one thing, too. */
+void ws_diff_compare_recordings(struct ws_diff *d, int s)
+{
+	struct ws_side *side = &d->side[s];
+	double calls[2][NPRODUCTS];
+	char number[2][32];
+
+	if (side->nrecordings > 1)
+		count_products(d, &side->recordings[0], calls[0]);
+	for (size_t r = 1; r < side->nrecordings; r++) {
+		struct ws_recording *first = &side->recordings[0], *other = &side->recordings[r];
+
+		for (size_t i = 0; i < NWORK_FACTS; i++) {
+			if (ws_recording_fact(first, &d->names, work_facts[i].key) ==
+			    ws_recording_fact(other, &d->names, work_facts[i].key))
+				continue;
+			add_reason(d, "the recordings of %s differ in their %s", side->name,
+			           work_facts[i].word);
+			return;
+		}
+		if (first->has_steps != other->has_steps) {
+			add_reason(d, "only some recordings of %s have steps", side->name);
+			return;
+		}
+		count_products(d, other, calls[1]);
+		for (size_t c = 0; c < NPRODUCTS && !d->opts.paired; c++)
+			if (ws_work_apart(calls[0][c], calls[1][c])) {
+				add_reason(d, "recordings of %s with %s and %s %s calls%s",
+				           side->name, print_calls(calls[0][c], number[0]),
+				           print_calls(calls[1][c], number[1]), counted_names[c],
+				           first->has_steps ? " per step" : "");
+				return;
+			}
+	}
 }
 
 /* GPU time of kernels per sample, by their names as one text. */
@@ -168,8 +201,8 @@ void ws_diff_find_reasons(struct ws_diff *d)
 			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
 			           WS_SHOWN_MOST(value[0], 40), WS_SHOWN_MOST(value[1], 40));
 	}
-	compare_recordings(d, 0);
-	compare_recordings(d, 1);
+	ws_diff_compare_recordings(d, 0);
+	ws_diff_compare_recordings(d, 1);
 	if (has_steps(&d->side[0]) != has_steps(&d->side[1])) {
 		const int with = !has_steps(&d->side[0]);
 

@@ -234,7 +234,8 @@ void ws_diff_relations_release(struct ws_diff *d);
 /* Is matched work of equal size, as far as sizes are recorded? ratio: B's size over A's, 1 =
  * unknown. */
 bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio);
-/* Reasons why the sides did not do the same work. */
+/* Reasons why the recordings of a side did not do the same work; why the sides did not. */
+void ws_diff_compare_recordings(struct ws_diff *d, int s);
 void ws_diff_find_reasons(struct ws_diff *d);
 
 /* Adds a row for each class. */

@@ -36,13 +36,14 @@ struct ws_rank_call {
 	uint32_t ordinal;         /* among those of its key and slot, by start */
 	uint32_t step;            /* index among the steps of its rank */
 	int64_t start_ns, end_ns; /* since 1970 by the rank's clock */
-	/* when its host called for it, and since when its devices were idle then (the same: they
-	 * were not); INT64_MIN: not recorded, always */
-	int64_t launch_ns, idle_since_ns;
+	/* for how long the devices of its rank had been idle when it began, since the recording
+	 * began; INT64_MIN: not recorded */
+	int64_t idle_ns;
 	double waiting_ns;        /* time waiting for the last rank, after aligning clocks */
 	struct ws_call_kind kind;
 	uint32_t kind_number; /* equal for calls of one name, group, ranks, dtype and size */
 	uint32_t meeting;     /* index, WS_NONE: unmatched */
+	uint32_t previous;    /* matched call of its rank that began before it; WS_NONE */
 };
 
 /* Times of a step of a rank. */
@@ -103,9 +104,12 @@ struct ws_meeting {
 	double skew_ns;                 /* between first and last arrival */
 	double residual_ns;             /* difference of the ends by aligned clocks */
 	double transfer_ns;             /* time of the rank that waited least */
-	/* part of the skew before the host of the last rank called for it, while its devices were
-	 * idle; NaN = unknown */
+	/* part of the skew for which the host of the last rank was late: the time for which the
+	 * rank's devices were idle, since the previous collective of both, beyond that of the first
+	 * rank; NaN = unknown */
 	double host_ns;
+	uint32_t next_rank; /* the one that arrived before the last; WS_NONE: as last_rank */
+	double lead_ns;     /* by how much the last one was later than that */
 	/* the shortest transfer of calls of its kind with nearly no skew, like this one if
 	 * has_no_skew; NaN = there is none, or no size was recorded */
 	double baseline_ns;
@@ -130,10 +134,10 @@ struct ws_ranks {
 	uint64_t unmatched; /* calls that could not be matched with certainty */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
-	/* over judged calls: of those with a sure last rank whose launch is known; and of those
+	/* over judged calls: of those with a sure last rank that has met the first before; of those
 	 * with a baseline */
 	double skew_ns, host_ns, excess_ns, of_baseline_ns;
-	size_t nlaunched, nbaselines;
+	size_t nlate, nbaselines;
 	/* from here on: by ws_ranks_make */
 	double all_ns;               /* time of all calls, */
 	double calls_ns, judged_ns;  /* in common steps; of judged calls */
@@ -144,6 +148,13 @@ struct ws_ranks {
 	size_t ncommon;                             /* largest number of common steps of a rank */
 	double mean_ns[WS_RANK_TIMES];    /* over the ranks with steps; NaN: there are none */
 	const struct ws_rank *last;       /* the rank that caused the most waiting; NULL: none */
+	/* of last: steps with nearly all waiting that it caused, one of them; the rank that is most
+	 * often the last but one when it is last, and how much less the others would wait per step
+	 * if it came with that one */
+	size_t late_steps;
+	int64_t late_step;
+	const struct ws_rank *next;
+	double lead_ns;
 	const struct ws_rank *straggler;  /* last, if it caused most of all waiting and most of the
 	                                     communication is judged; else NULL */
 	const struct ws_rank
@@ -163,6 +174,7 @@ struct reader {
 	const struct ws_windows *windows;
 	struct ws_spans busy, compute, comm;
 	struct ws_spans worked; /* device work of any kind */
+	int64_t *idle_before;   /* of each span: the idle time since the first */
 	struct host_call *host; /* if no kernel communicates: those of the host, by begin */
 	size_t nhost;
 };
@@ -299,26 +311,15 @@ static void add_kernel_call(struct reader *c, const struct ws_joined_kernel *k)
 {
 	const struct ws_model *m = c->m;
 	const uint32_t around = collective_around(m, k);
-	const struct ws_joined_call *launch = ws_joined_rows_call(c->rows, k->call);
 	struct ws_rank_call call = {
 	        .start_ns = c->rank->base_ns + k->start_ns,
 	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
-	        .launch_ns = INT64_MIN,
-	        .idle_since_ns = INT64_MIN,
 	};
+	const struct ws_span *span = c->worked.span;
+	size_t before;
 
-	if (launch) {
-		const struct ws_span *span = c->worked.span;
-		size_t before;
-
-		WS_COUNT_FIRST(before, c->worked.n, span[before].start_ns <= launch->start_ns);
-		call.launch_ns = c->rank->base_ns + launch->start_ns;
-		if (before)
-			call.idle_since_ns =
-			        c->rank->base_ns + (span[before - 1].end_ns < launch->start_ns
-			                                    ? span[before - 1].end_ns
-			                                    : launch->start_ns);
-	}
+	WS_COUNT_FIRST(before, c->worked.n, span[before].start_ns <= k->start_ns);
+	call.idle_ns = before ? c->idle_before[before - 1] : INT64_MIN;
 	add_call(c, call, k->step, ws_joined_collective(m, k),
 	         around != WS_TEXT_EMPTY
 	                 ? m->texts[around]
@@ -384,8 +385,7 @@ static void add_host_call(struct reader *c, const struct host_call *h)
 	const struct ws_rank_call call = {
 	        .start_ns = c->rank->base_ns + h->start_ns,
 	        .end_ns = c->rank->base_ns + h->end_ns,
-	        .launch_ns = INT64_MIN,
-	        .idle_since_ns = INT64_MIN,
+	        .idle_ns = INT64_MIN,
 	};
 
 	add_call(c, call, WS_NONE, h->known == WS_NONE ? NULL : &c->m->collectives[h->known],
@@ -481,6 +481,10 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	}
 	ws_spans_merge(&c.busy);
 	ws_spans_merge(&c.worked);
+	c.idle_before = ws_xarray(c.worked.n + 1, sizeof(*c.idle_before));
+	for (size_t i = 1; i < c.worked.n; i++)
+		c.idle_before[i] = c.idle_before[i - 1] + c.worked.span[i].start_ns -
+		                   c.worked.span[i - 1].end_ns;
 	ws_spans_merge(&c.compute);
 	ws_spans_merge(&c.comm);
 	WS_NEW(&c.r->arena, rank->steps, rank->nsteps);
@@ -539,6 +543,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.worked);
+	free(c.idle_before);
 	ws_spans_release(&c.compute);
 	ws_spans_release(&c.comm);
 }
@@ -682,6 +687,20 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 	                                       : r->n;
 }
 
+struct of_rank {
+	uint32_t call, rank;
+	int64_t start_ns;
+};
+
+static int by_rank_and_time(const void *pa, const void *pb)
+{
+	const struct of_rank *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->rank, b->rank);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return (a->call > b->call) - (a->call < b->call);
+}
+
 static void match_calls(struct ws_ranks *r)
 {
 	if (r->ncalls)
@@ -725,6 +744,7 @@ static void match_calls(struct ws_ranks *r)
 			                                                 members_of(r, &call->kind),
 			                            .first_rank = WS_NONE,
 			                            .last_rank = WS_NONE,
+			                            .next_rank = WS_NONE,
 			                            .skew_ns = NAN,
 			                            .residual_ns = NAN,
 			                            .transfer_ns = NAN,
@@ -732,6 +752,26 @@ static void match_calls(struct ws_ranks *r)
 			                            .baseline_ns = NAN};
 		}
 	}
+
+	/* Calls that were matched, and of each the one before it on its rank. */
+	struct of_rank *by_time = ws_xarray(r->ncalls + 1, sizeof(*by_time));
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ncalls; i++)
+		r->calls[i].meeting = r->calls[i].previous = WS_NONE;
+	for (uint32_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 0; k < r->meetings[i].n; k++) {
+			struct ws_rank_call *call = &r->calls[r->meetings[i].first + k];
+
+			call->meeting = i;
+			by_time[n++] = (struct of_rank){(uint32_t)(call - r->calls), call->rank,
+			                                call->start_ns};
+		}
+	ws_sort(by_time, n, sizeof(*by_time), by_rank_and_time);
+	for (size_t i = 1; i < n; i++)
+		if (by_time[i].rank == by_time[i - 1].rank)
+			r->calls[by_time[i].call].previous = by_time[i - 1].call;
+	free(by_time);
 }
 
 /* --- clocks ---------------------------------------------------------------------------------
@@ -789,6 +829,32 @@ static void find_deviations(struct aligner *a, size_t *filled)
 	}
 }
 
+/* At most so many calls of a rank are searched for one that it shares with another rank. */
+#define MOST_SEARCHED 1000
+
+/*
+ * How much longer the devices of the last rank were idle than those of the first one since they
+ * last met: its host was late, for this collective or for work before it. NAN: they have not met.
+ */
+static double idle_of_last(const struct ws_ranks *r, const struct ws_rank_call *first,
+                           const struct ws_rank_call *last)
+{
+	uint32_t at = last->previous;
+
+	for (int i = 0; i < MOST_SEARCHED && at != WS_NONE; i++, at = r->calls[at].previous) {
+		const struct ws_meeting *meeting = &r->meetings[r->calls[at].meeting];
+
+		for (uint32_t k = 0; k < meeting->n; k++) {
+			const struct ws_rank_call *other = &r->calls[meeting->first + k];
+
+			if (other->rank == first->rank && other->idle_ns != INT64_MIN)
+				return (double)(last->idle_ns - r->calls[at].idle_ns) -
+				       (double)(first->idle_ns - other->idle_ns);
+		}
+	}
+	return NAN;
+}
+
 /* A skew up to this part of the transfer does not matter for a baseline. */
 #define NO_SKEW 0.1
 
@@ -799,8 +865,9 @@ static void judge_meeting(struct aligner *a, size_t at)
 	struct ws_ranks *r = a->r;
 	struct ws_meeting *meeting = &r->meetings[at];
 	struct ws_rank_call *call = &r->calls[meeting->first];
-	double first = INFINITY, last = -INFINITY, shortest = INFINITY, residual = 0, doubt;
-	uint32_t first_call = 0, last_call = 0;
+	double first = INFINITY, last = -INFINITY, next = -INFINITY, shortest = INFINITY,
+	       residual = 0, doubt;
+	uint32_t first_call = 0, last_call = 0, next_call = 0;
 
 	for (uint32_t k = 0; k < meeting->n; k++) {
 		double dur = (double)(call[k].end_ns - call[k].start_ns);
@@ -813,8 +880,13 @@ static void judge_meeting(struct aligner *a, size_t at)
 			first_call = k;
 		}
 		if (begin > last) {
+			next = last;
+			next_call = last_call;
 			last = begin;
 			last_call = k;
+		} else if (begin > next) {
+			next = begin;
+			next_call = k;
 		}
 	}
 	meeting->transfer_ns = shortest;
@@ -826,18 +898,14 @@ static void judge_meeting(struct aligner *a, size_t at)
 	if (last - first > fmax(2 * residual, doubt)) {
 		meeting->first_rank = call[first_call].rank;
 		meeting->last_rank = call[last_call].rank;
+		meeting->next_rank = call[next_call].rank;
+		meeting->lead_ns = last - next;
 		r->ranks[call[last_call].rank].last++;
-		if (call[last_call].launch_ns != INT64_MIN) {
-			const struct ws_rank_call *late = &call[last_call];
-			const double offset_ns = r->ranks[late->rank].offset_ns;
-			const double launch = (double)(late->launch_ns - a->epoch_ns) - offset_ns;
-			double since = first;
+		const double idle = idle_of_last(r, &call[first_call], &call[last_call]);
 
-			if (late->idle_since_ns != INT64_MIN)
-				since = fmax(since, (double)(late->idle_since_ns - a->epoch_ns) -
-				                            offset_ns);
-			meeting->host_ns = fmin(fmax(launch - since, 0), meeting->skew_ns);
-			r->nlaunched++;
+		if (!isnan(idle)) {
+			meeting->host_ns = fmin(fmax(idle, 0), meeting->skew_ns);
+			r->nlate++;
 			r->skew_ns += meeting->skew_ns;
 			r->host_ns += meeting->host_ns;
 		}
@@ -942,6 +1010,49 @@ static double excess_of(const struct ws_meeting *meeting)
 	                                   : fmax(meeting->transfer_ns - meeting->baseline_ns, 0);
 }
 
+#define NEARLY_ALL 0.9
+
+static int by_size_down(const void *pa, const void *pb)
+{
+	const double a = *(const double *)pa, b = *(const double *)pb;
+
+	return (a < b) - (a > b);
+}
+
+/* In how many steps the rank is late, and who is nearly as late. */
+static void look_at_straggler(struct ws_ranks *r)
+{
+	const struct ws_rank *late = r->straggler;
+	double *caused = ws_xarray(late->nsteps + 1, sizeof(*caused)), most = -1, sum = 0, some = 0;
+	size_t *next = ws_xarray(r->n, sizeof(*next));
+
+	for (size_t i = 0; i < late->nsteps; i++) {
+		caused[i] = late->steps[i].ns[WS_RANK_CAUSED];
+		sum += caused[i];
+		if (caused[i] > most) {
+			most = caused[i];
+			r->late_step = late->steps[i].number;
+		}
+	}
+	if (late->nsteps)
+		ws_sort(caused, late->nsteps, sizeof(*caused), by_size_down);
+	while (some < NEARLY_ALL * sum && r->late_steps < late->nsteps)
+		some += caused[r->late_steps++];
+	for (size_t i = 0; i < r->nmeetings; i++) {
+		const struct ws_meeting *meeting = &r->meetings[i];
+
+		if (meeting->last_rank == WS_NONE || &r->ranks[meeting->last_rank] != late)
+			continue;
+		r->lead_ns +=
+		        meeting->lead_ns / (double)(late->ncommon ? late->ncommon : late->nsteps);
+		next[meeting->next_rank]++;
+		if (!r->next || next[meeting->next_rank] > next[r->next - r->ranks])
+			r->next = &r->ranks[meeting->next_rank];
+	}
+	free(caused);
+	free(next);
+}
+
 static void summarise(struct ws_ranks *r)
 {
 	double *values = ws_xarray(r->n + 1, sizeof(*values)), most_ns = 0;
@@ -987,7 +1098,6 @@ static void summarise(struct ws_ranks *r)
 
 		kind.bytes = isnan(kind.bytes) ? -1 : kind.bytes;
 		call->kind_number = (uint32_t)ws_strtab_add(&kinds, &kind, sizeof(kind));
-		call->meeting = WS_NONE;
 	}
 	/* The zero-skew baseline of a kind: its shortest transfer with nearly no skew. */
 	struct {
@@ -1018,9 +1128,6 @@ static void summarise(struct ws_ranks *r)
 	}
 	free(baseline);
 	ws_strtab_free(&kinds);
-	for (uint32_t i = 0; i < r->nmeetings; i++)
-		for (uint32_t k = 0; k < r->meetings[i].n; k++)
-			r->calls[r->meetings[i].first + k].meeting = i;
 	for (size_t i = 0; i < r->n; i++) {
 		struct ws_rank *rank = &r->ranks[i];
 
@@ -1040,12 +1147,17 @@ static void summarise(struct ws_ranks *r)
 	for (size_t i = 0; i < r->n; i++) {
 		struct ws_rank *rank = &r->ranks[i];
 
-		/* The rank's computation over the median of ranks of its dtype, minus 1. */
-		size_t n = 0;
+		/* The rank's computation over the median of ranks of its dtype, of two that of the
+		 * other one, minus 1. */
+		size_t n = 0, other = i;
 
 		for (size_t k = 0; k < r->n; k++)
-			if (r->ranks[k].dtype == rank->dtype && r->ranks[k].nsteps)
+			if (r->ranks[k].dtype == rank->dtype && r->ranks[k].nsteps) {
 				values[n++] = r->ranks[k].mean_ns[WS_RANK_COMPUTE];
+				other = k == i ? other : k;
+			}
+		if (n == 2)
+			values[0] = values[1] = r->ranks[other].mean_ns[WS_RANK_COMPUTE];
 		rank->slower = ws_stat_ratio(rank->mean_ns[WS_RANK_COMPUTE],
 		                             n > 1 ? ws_stat_median(values, n) : NAN) -
 		               1;
@@ -1074,6 +1186,8 @@ static void summarise(struct ws_ranks *r)
 		r->mean_ns[time] = ws_stat_ratio(r->mean_ns[time], (double)with_steps);
 	if (r->last && r->last->caused_share > 50 && r->judged_ns >= r->calls_ns / 2)
 		r->straggler = r->last;
+	if (r->straggler)
+		look_at_straggler(r);
 }
 
 struct ws_ranks *ws_ranks_new(void)
@@ -1298,6 +1412,30 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_share], ws_stat_percent(ns, of_ns));
 }
 
+/* Times of steps, or of whole recordings. */
+static const char *per_step(const struct ws_ranks *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].has_steps)
+			return " per step";
+	return "";
+}
+
+/* Is the rank late in few steps only? */
+static bool is_seldom_late(const struct ws_ranks *r)
+{
+	const size_t steps = r->straggler->ncommon ? r->straggler->ncommon : r->straggler->nsteps;
+
+	return 4 * r->late_steps <= steps;
+}
+
+/* Is another rank nearly as late as the straggler, so that the others would wait for that one? */
+static bool has_companion(const struct ws_ranks *r)
+{
+	return r->next && r->straggler->peers > 1 &&
+	       2 * r->lead_ns * (double)r->straggler->peers < r->straggler->mean_ns[WS_RANK_CAUSED];
+}
+
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_rank *last = r->last;
@@ -1323,28 +1461,46 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		return;
 	}
 	double caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
+	char more[320] = "";
+	if (r->straggler && is_seldom_late(r))
+		ws_say_add(more, sizeof(more),
+		           " Nearly all of it is in %zu of %zu steps, most in step %" PRId64 ".",
+		           r->late_steps, last->ncommon ? last->ncommon : last->nsteps,
+		           r->late_step);
+	if (r->straggler && has_companion(r))
+		ws_say_add(more, sizeof(more),
+		           " Rank %" PRId64 " is nearly as late: without rank %" PRId64
+		           " alone the others would wait %s%s less.",
+		           r->next->number, last->number, WS_SHOWN_TIME(r->lead_ns), per_step(r));
 	if (isnan(last->slower))
 		snprintf(compute, sizeof(compute), "Its computation cannot be compared.");
+	else if (fabs(100 * last->slower) < 0.05)
+		snprintf(compute, sizeof(compute),
+		         "Its computation is as long as that of the %s: look at its host, data and "
+		         "launches.",
+		         last->peers == 1 ? "other" : "median rank");
 	else
 		snprintf(compute, sizeof(compute),
-		         "Its computation is %.1f %% %s than that of the median rank%s.",
+		         "Its computation is %.1f %% %s than that of the %s%s.",
 		         100 * fabs(last->slower), last->slower < 0 ? "shorter" : "longer",
+		         last->peers == 1 ? "other" : "median rank",
 		         100 * last->slower < SLOWER_PERCENT
 		                 ? ": look at its host, data and launches"
 		                 : "");
 	if (last == r->straggler)
 		row = ws_table_add(
 		        t, "straggler",
-		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
-		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
-		        last->number, last->caused_share, WS_SHOWN_TIME(caused_ns),
-		        ws_stat_percent((double)last->last, (double)last->judged), compute);
+		        "rank %" PRId64 " causes %.3g %% of all waiting: the other%s "
+		        "%s%s for it. It is the last at %.0f %% of its collectives. %s%s",
+		        last->number, last->caused_share, last->peers == 1 ? " waits" : "s wait",
+		        WS_SHOWN_TIME(caused_ns), per_step(r),
+		        ws_stat_percent((double)last->last, (double)last->judged), compute, more);
 	else
 		row = ws_table_add(
 		        t, "straggler",
 		        "none: no single rank causes more than half of the waiting. Rank "
-		        "%" PRId64 " causes most: %.3g %%, %s per step",
-		        last->number, last->caused_share, WS_SHOWN_TIME(caused_ns));
+		        "%" PRId64 " causes most: %.3g %%, %s%s",
+		        last->number, last->caused_share, WS_SHOWN_TIME(caused_ns), per_step(r));
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], last->number);
 	set_share(row, caused_ns, r->mean_ns[WS_RANK_STEP]);
 }
@@ -1432,14 +1588,16 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 
 		struct ws_cell *row =
 		        ws_table_add(t, "clocks",
-		                     "%s by assuming that %zu collectives end together; 95 %% of "
-		                     "them do within %s on every rank",
+		                     "%s by assuming that %zu collective%s together; 95 %% of them "
+		                     "do within %s on every rank",
 		                     is_joined(r) ? "aligned"
 		                                  : ws_arena_format(&arena,
 		                                                    "aligned within %s, but not of "
 		                                                    "one with the other,",
 		                                                    words_of_components(r, &arena)),
-		                     r->nmatched_meetings, WS_SHOWN_TIME(residual_ns));
+		                     r->nmatched_meetings,
+		                     r->nmatched_meetings == 1 ? " ends" : "s end",
+		                     WS_SHOWN_TIME(residual_ns));
 		ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], r->least_sure->number);
 		ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], residual_ns);
 		add_straggler(r, t);
@@ -1450,19 +1608,19 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			             WS_SHOWN_TIME(residual_ns));
 		else
 			set_share(ws_table_add(t, "waiting",
-			                       "a rank waits %s per step in collectives for the "
-			                       "last to arrive, %.1f %% of the step",
-			                       WS_SHOWN_TIME(waiting_ns),
-			                       ws_stat_percent(waiting_ns, step_ns)),
+			                       "a rank waits %s%s in collectives for the last to "
+			                       "arrive, %.1f %% of the %s",
+			                       WS_SHOWN_TIME(waiting_ns), per_step(r),
+			                       ws_stat_percent(waiting_ns, step_ns),
+			                       *per_step(r) ? "step" : "run"),
 			          waiting_ns, step_ns);
-		if (r->nlaunched)
+		if (r->nlate)
 			set_share(ws_table_add(t, "host dispatch",
-			                       "%.3g %% of the skew of %zu calls passed while the "
-			                       "GPU of the last rank was idle and its host had not "
-			                       "called for the collective; the rest is device work "
-			                       "of that rank, or its queue",
-			                       ws_stat_percent(r->host_ns, r->skew_ns),
-			                       r->nlaunched),
+			                       "%.3g %% of the skew of %zu calls is idle time of "
+			                       "the last rank's GPU: its host was late, for the "
+			                       "collective or for work before it; the rest is "
+			                       "device work of that rank, or its queue",
+			                       ws_stat_percent(r->host_ns, r->skew_ns), r->nlate),
 			          r->host_ns, r->skew_ns);
 		if (r->nbaselines)
 			set_share(ws_table_add(t, "excess transfer",
@@ -1478,10 +1636,11 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		             "cannot tell: not every rank's communication was recorded");
 	else
 		set_share(ws_table_add(t, "exposed communication",
-		                       "%s per step and rank, %.1f %% of the step, in which only "
+		                       "%s per %srank, %.1f %% of the %s, in which only "
 		                       "communication ran",
-		                       WS_SHOWN_TIME(exposed_ns),
-		                       ws_stat_percent(exposed_ns, step_ns)),
+		                       WS_SHOWN_TIME(exposed_ns), *per_step(r) ? "step and " : "",
+		                       ws_stat_percent(exposed_ns, step_ns),
+		                       *per_step(r) ? "step" : "run"),
 		          exposed_ns, step_ns);
 	ws_arena_free(&arena);
 }
@@ -1720,7 +1879,9 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	struct ws_arena *t = &out->arena;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
-	const char *why = why_nothing_is_judged(r, t);
+	const char *why = why_nothing_is_judged(r, t), *per = per_step(r);
+	const char *step = *per ? "A step" : "The run";
+	double least_exposed_ns = INFINITY; /* of a rank: that of the one that hardly waits */
 	bool has_device = false;
 
 	for (size_t i = 0; i < r->n; i++)
@@ -1749,20 +1910,33 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
 		            ws_arena_format(t, " makes %zu other%s wait ", others,
 		                            WS_PLURAL(others)),
-		            ws_arena_format(t, "%s per step",
+		            ws_arena_format(t, "%s%s",
 		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
-		                                                   (double)others)),
+		                                                   (double)others),
+		                            per),
 		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
-		            " of all waiting.", NULL);
+		            is_seldom_late(r)
+		                    ? ws_arena_format(
+		                              t, " of all waiting, nearly all in %zu of %zu steps.",
+		                              r->late_steps,
+		                              late->ncommon ? late->ncommon : late->nsteps)
+		                    : " of all waiting.",
+		            NULL);
 		if (slower >= SLOWER_PERCENT)
 			ws_page_say(out, "", "Its computation takes ",
 			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
-			            " than that of the median rank.", NULL);
+			            others == 1 ? " than that of the other."
+			                        : " than that of the median rank.",
+			            NULL);
 		else if (!isnan(slower))
 			ws_page_say(out, "",
 			            "Its computation is not slower: look at its host, data and "
 			            "launches.",
 			            NULL);
+		if (has_companion(r))
+			ws_page_say(out, "", "",
+			            ws_arena_format(t, "Rank %" PRId64, r->next->number),
+			            " is nearly as late.", NULL);
 	} else if (r->judged_ns < r->calls_ns / 2)
 		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
 		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
@@ -1773,8 +1947,8 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
 	else
 		ws_page_say(out, "", "No single rank is late: each waits ",
-		            ws_arena_format(t, "%s per step",
-		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
+		            ws_arena_format(t, "%s%s", ws_say_time(t, r->mean_ns[WS_RANK_WAITING]),
+		                            per),
 		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
 		            ws_say_percent(t, r->last->caused_share), ".", NULL);
 	if (r->lacking && r->njudged_meetings)
@@ -1785,16 +1959,31 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            " were not recorded by all ranks of their group and are not judged.",
 		            NULL);
 	if (!isnan(step_ns) && *r->alarm)
-		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), ".", NULL);
+		ws_page_say(out, "", step, " takes ", ws_say_time(t, step_ns), ".", NULL);
 	else if (!isnan(step_ns))
-		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), "; for ",
+		ws_page_say(out, "", step, " takes ", ws_say_time(t, step_ns), "; for ",
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
 
 	const double idle_ns = step_ns - r->mean_ns[WS_RANK_COMPUTE] - exposed_ns;
 
-	if (out->nheadline < WS_PAGE_LINES && ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT &&
-	    idle_ns >= exposed_ns)
+	for (size_t i = 0; i < r->n; i++)
+		least_exposed_ns = fmin(least_exposed_ns, r->ranks[i].mean_ns[WS_RANK_EXPOSED]);
+
+	/* what computes can hide no more than its own time */
+	const double compute_ns = r->mean_ns[WS_RANK_COMPUTE],
+	             gain_ns = fmin(least_exposed_ns, compute_ns);
+
+	if (out->nheadline < WS_PAGE_LINES && r->straggler && !has_companion(r) &&
+	    !is_seldom_late(r) && ws_stat_percent(r->lead_ns, step_ns) >= IDLE_PERCENT &&
+	    r->lead_ns >= gain_ns)
+		ws_page_say(out, "", "What to do: ",
+		            ws_arena_format(t, "find why rank %" PRId64 " is late",
+		                            r->straggler->number),
+		            ", which would save up to ",
+		            ws_arena_format(t, "%s%s", ws_say_time(t, r->lead_ns), per), ".", NULL);
+	else if (out->nheadline < WS_PAGE_LINES &&
+	         ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT && idle_ns >= exposed_ns)
 		ws_page_say(out, "",
 		            has_device ? "What to do: the devices idle for "
 		                       : "What to do: no operation runs for ",
@@ -1804,32 +1993,29 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		                         "then.",
 		            NULL);
 	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
-	         ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT) {
-		/* what computes can hide no more than its own time */
-		const double compute_ns = r->mean_ns[WS_RANK_COMPUTE],
-		             gain_ns = fmin(exposed_ns, compute_ns);
-
-		if (ws_stat_percent(gain_ns, step_ns) >= IDLE_PERCENT)
-			ws_page_say(out, "",
-			            "What to do: let communication run beside computation, which "
-			            "would save up to ",
-			            ws_say_time(t, gain_ns), " per step.", NULL);
-		else
-			ws_page_say(out, "",
-			            "What to do: communicate less often, or fewer bytes; "
-			            "computation takes ",
-			            ws_say_time(t, compute_ns),
-			            " per step, too little to hide communication.", NULL);
-	}
+	         ws_stat_percent(gain_ns, step_ns) >= IDLE_PERCENT)
+		ws_page_say(out, "",
+		            "What to do: let communication run beside computation, which would "
+		            "save up to ",
+		            ws_arena_format(t, "%s%s", ws_say_time(t, gain_ns), per), ".", NULL);
+	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
+	         ws_stat_percent(least_exposed_ns, step_ns) >= IDLE_PERCENT)
+		ws_page_say(
+		        out, "",
+		        "What to do: communicate less often, or fewer bytes; computation takes ",
+		        ws_arena_format(t, "%s%s", ws_say_time(t, compute_ns), per),
+		        ", too little to hide communication.", NULL);
 
 	/* A bar for each rank. */
-	out->rows_title = "Where a step of each rank goes";
-	out->rows_what = "mean over the steps; idle time stands last";
+	out->rows_title =
+	        *per ? "Where a step of each rank goes" : "Where the run of each rank goes";
+	out->rows_what =
+	        *per ? "mean over the steps; idle time stands last" : "idle time stands last";
 	WS_NEW(t, out->row, WS_PAGE_ROWS);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ws_rank *rank = &r->ranks[nth_rank(r, i)];
 		const double own_ns = rank->mean_ns[WS_RANK_STEP],
-		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
+		             computed_ns = rank->mean_ns[WS_RANK_COMPUTE],
 		             alone_ns = rank->mean_ns[WS_RANK_EXPOSED];
 
 		if (isnan(own_ns))
@@ -1852,11 +2038,11 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 			row->words =
 			        ws_arena_format(t, "%s; waits %s", row->words,
 			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
-		ws_page_add_part(row, "computing", compute_ns,
+		ws_page_add_part(row, "computing", computed_ns,
 		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
 		ws_page_add_part(row, "exposed communication", alone_ns,
 		                 ws_page_colour_def(WS_PAGE_PINK), false);
-		ws_page_add_part(row, "idle", own_ns - compute_ns - alone_ns,
+		ws_page_add_part(row, "idle", own_ns - computed_ns - alone_ns,
 		                 ws_page_colour_def(WS_PAGE_IDLE), true);
 	}
 	out->timeline = make_timeline(r);

@@ -76,7 +76,7 @@ struct ws_sweep_gain {
 	/* number of configurations: all that are compared, with a speed-up under 1; certainly or
 	 * likely faster, slower, the same; without an interval, with clocks that explain it, with
 	 * slow steps that the median does not show; with other work, which are not compared */
-	unsigned n, under_1, faster, slower, same, unknown, by_clocks, slow_steps, unlike;
+	unsigned n, under_1, faster, slower, equal, unknown, by_clocks, slow_steps, unlike;
 	double mean, min, max, low, high, memory; /* NaN = not known */
 	bool is_assumed;                          /* an interval uses an assumed noise */
 };
@@ -650,7 +650,7 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		g->under_1 += r->speedup < 1;
 		g->faster += ws_grade_is_faster(r->c.grade);
 		g->slower += ws_grade_is_slower(r->c.grade);
-		g->same += r->c.grade == WS_GRADE_SAME;
+		g->equal += r->c.grade == WS_GRADE_SAME;
 		g->unknown += isnan(r->low);
 		g->by_clocks += r->by_clocks;
 		g->slow_steps += r->of_means.grade != WS_GRADE_NONE;
@@ -935,7 +935,7 @@ static uint32_t model_of(const struct ws_sweep *s, size_t row)
 struct best {
 	const struct ws_sweep_row *row; /* NULL: no rate is known */
 	double rate, next;
-	unsigned others; /* that may be as fast: their runs do not certainly differ from those of
+	unsigned rivals; /* that may be as fast: their runs do not certainly differ from those of
 	                    row */
 };
 
@@ -978,7 +978,7 @@ static struct best find_best(struct ws_sweep *s, uint32_t model, bool tokens)
 		}
 		const struct ws_grade_opts opts = grade_opts(s, best.row, r);
 		ws_compare_means(&of[0], &of[1], &opts, &c, NULL);
-		best.others += !ws_grade_is_slower(c.grade);
+		best.rivals += !ws_grade_is_slower(c.grade);
 	}
 	return best;
 }
@@ -986,8 +986,8 @@ static struct best find_best(struct ws_sweep *s, uint32_t model, bool tokens)
 /* ", but 3 others may be as fast"; "" = the best is certain. */
 static const char *words_of_others(struct ws_arena *texts, const struct best *best)
 {
-	return best->others ? ws_arena_format(texts, ", but %u other%s may be as fast",
-	                                      best->others, WS_PLURAL(best->others))
+	return best->rivals ? ws_arena_format(texts, ", but %u other%s may be as fast",
+	                                      best->rivals, WS_PLURAL(best->rivals))
 	                    : "";
 }
 
@@ -1024,7 +1024,7 @@ static const char *words_of_grades(struct ws_sweep *s, const struct ws_sweep_gai
 		            : ws_arena_format(&s->arena,
 		                              " It is significantly faster in %u and slower in %u.",
 		                              g->faster, g->slower);
-	else if (g->same == g->n)
+	else if (g->equal == g->n)
 		words = ws_arena_format(&s->arena, " %s, within %.3g %%.",
 		                        one ? "The times are the same" : "All times are the same",
 		                        100 * s->grade.same_within);
@@ -1189,7 +1189,7 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 		return g->is_assumed ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
 	if (g->slower == g->n)
 		return g->is_assumed ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
-	return g->same == g->n ? WS_GRADE_SAME : WS_GRADE_AMBIGUOUS;
+	return g->equal == g->n ? WS_GRADE_SAME : WS_GRADE_AMBIGUOUS;
 }
 
 /* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second." */
@@ -1208,7 +1208,7 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	for (const char *c = best.row->name; *c; c++)
 		words += *c == ' ';
 	bool is_named = *best.row->name && words <= NAME_WORDS;
-	if (best.others)
+	if (best.rivals)
 		next_one = words_of_others(a->texts, &best);
 	else if (best.next > 0 && best.rate / best.next >= WS_SAY_TIMES_FROM)
 		next_one = ws_arena_format(a->texts, ", %s the next",
@@ -1283,7 +1283,7 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		           *of_base = text_of(&a, a.s->baseline_value);
 		const bool faster = best->mean > 1;
 		const char *grade = ws_grade_name(grade_of(best));
-		const unsigned sure = best->faster + best->slower + best->same;
+		const unsigned sure = best->faster + best->slower + best->equal;
 		const char *unsure = NULL, *of = "";
 
 		/* if one by one all are sure, some are slower: the next sentence */
