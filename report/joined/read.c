@@ -434,8 +434,12 @@ static bool is_closure(const struct runs *f, const struct ws_joined_range *range
 static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
                                  const struct ws_joined_range *range)
 {
-	static const char *const losses[] = {"aten::*_loss", "aten::cross_entropy*",
-	                                     "aten::binary_cross_entropy*", "aten::kl_div*"};
+	static const char *const losses[] = {"aten::*_loss",
+	                                     "aten::*_loss_nd",
+	                                     "aten::*_loss2d",
+	                                     "aten::cross_entropy*",
+	                                     "aten::binary_cross_entropy*",
+	                                     "aten::kl_div*"};
 	const struct ws_model *m = f->m;
 	const struct ws_cpu_ops *ops = &m->cpu_ops;
 	uint32_t parent = ops->tree.parent[op];
