@@ -819,7 +819,11 @@ static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *er
 		return WS_FAIL(err, NO_MEMORY, "out of memory for a query");
 	if (code == SQLITE_AUTH)
 		return WS_FAIL(err, USAGE, "a query only reads: SELECT, or WITH … SELECT");
-	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
+	const char *message = sqlite3_errmsg(q->db);
+	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s%s", message,
+	               q->blame == WS_USAGE && !strncmp(message, "no such ", 8)
+	                       ? ". 'warpsheet query TRACE' lists relations and columns"
+	                       : "");
 }
 
 static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt **out,
@@ -868,6 +872,20 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 			sqlite3_bind_int64(statement, at, value->i);
 		else if (at && value->type == WS_CELL_REAL)
 			sqlite3_bind_double(statement, at, value->r);
+	}
+	for (int at = sqlite3_bind_parameter_count(statement); at > 0; at--) {
+		const char *name = sqlite3_bind_parameter_name(statement, at);
+		bool is_known = q->blame != WS_USAGE;
+
+		for (size_t i = 0; i < q->nparameters && name; i++)
+			is_known |= *name == ':' && !strcmp(name + 1, q->parameters[i].name);
+		if (is_known)
+			continue;
+		ws_fail(err, WS_USAGE, __FILE__, __LINE__,
+		        "the query: no parameter %s; there are :gpu_ns, :steps and :base_ns",
+		        name ? name : "?");
+		sqlite3_finalize(statement);
+		return WS_USAGE;
 	}
 	if (!q->running++)
 		q->nsamples = 0;

@@ -130,7 +130,7 @@ void ws_query_close(struct ws_query *q); /* NULL is legal */
 void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx);
 
 /* Sets a parameter of all queries, given without the colon: "gpu_ns" for :gpu_ns. Unset parameters
- * are NULL. name must outlive q. */
+ * are NULL, and errors in queries of users. name must outlive q. */
 void ws_query_set_int(struct ws_query *q, const char *name, int64_t value);
 
 /* For queries of users: refuses all but reading; an invalid query is USAGE, not BUG. */

@@ -1880,7 +1880,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	struct ws_arena *t = &out->arena;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
 	const char *why = why_nothing_is_judged(r, t), *per = per_step(r);
-	const char *step = *per ? "A step" : "The run";
+	const char *step = *per ? "A step takes " : "The run takes ";
 	double least_exposed_ns = INFINITY; /* of a rank: that of the one that hardly waits */
 	bool has_device = false;
 
@@ -1959,9 +1959,9 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            " were not recorded by all ranks of their group and are not judged.",
 		            NULL);
 	if (!isnan(step_ns) && *r->alarm)
-		ws_page_say(out, "", step, " takes ", ws_say_time(t, step_ns), ".", NULL);
+		ws_page_say(out, "", step, ws_say_time(t, step_ns), ".", NULL);
 	else if (!isnan(step_ns))
-		ws_page_say(out, "", step, " takes ", ws_say_time(t, step_ns), "; for ",
+		ws_page_say(out, "", step, ws_say_time(t, step_ns), "; for ",
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
 

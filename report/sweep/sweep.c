@@ -1299,16 +1299,21 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 			                                   best->faster + best->slower, best->n);
 		if (best->n > 1)
 			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
-		if (s->of_work)
-			ws_page_say(a.out, grade, "", name,
-			            ws_arena_format(a.texts, " %s ", words_of_gain(s, best->mean)),
-			            of_base, of, unsure ? ", but " : "", unsure ? unsure : "", ".",
+		if (s->of_work) {
+			const struct ws_bytes key = ws_texts_get(&s->keys, s->baseline_key);
+
+			ws_page_say(a.out, grade, "",
+			            ws_arena_format(a.texts, "%.*s %s", WS_SHOWN_MOST(key, 40),
+			                            name),
+			            ws_arena_format(a.texts, " %s %s%s%s%s.",
+			                            words_of_gain(s, best->mean), of_base, of,
+			                            unsure ? ", but " : "", unsure ? unsure : ""),
 			            NULL);
-		else if (grade_of(best) == WS_GRADE_SAME ||
-		         fmax(best->mean, 1 / best->mean) < UNSEEN)
+		} else if (grade_of(best) == WS_GRADE_SAME ||
+		           fmax(best->mean, 1 / best->mean) < UNSEEN)
 			ws_page_say(a.out, grade, "", name,
-			            unsure ? " looks as fast as " : " is as fast as ",
-			            ws_arena_format(a.texts, "%s%s%s%s%s.", of_base,
+			            unsure ? " looks as fast as " : " is as fast as ", of_base,
+			            ws_arena_format(a.texts, "%s%s%s%s.",
 			                            unsure ? "" : ", within 3 %", of,
 			                            unsure ? ", but " : "", unsure ? unsure : ""),
 			            NULL);

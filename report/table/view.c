@@ -55,8 +55,14 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 	if (def->rank == WS_RANK_NAME || v->t->is_chosen || !rows ||
 	    (!strcmp(def->id, "path") && is_tree(v->t)))
 		return false;
-	if (p[column].nempty == rows)
+	if (p[column].nempty == rows) {
+		/* who asked for a column is told that it is empty */
+		if (!strcmp(v->t->def->name, "query"))
+			v->constants = ws_arena_format(arena, "%s%s%s empty",
+			                               v->constants ? v->constants : "",
+			                               v->constants ? "; " : "", def->title);
 		return !v->t->totals || v->t->totals[column].type == WS_CELL_EMPTY;
+	}
 	if (rows < 2)
 		return false;
 	if (p[column].is_constant && (is_id || is_detail)) {
