@@ -36,6 +36,8 @@ struct thread {
 	_Atomic uint64_t ops, step_ops; /* hash of what was called in the period, and of what makes
 	                                   it a step */
 	_Atomic uint32_t period;
+	_Atomic uint32_t nops,
+	        nothers; /* calls in the period, and those that do not make it a step */
 	uint32_t nopen;
 	uint32_t ncalls, expected; /* number of calls; expected position in the log of the next
 	                              call's definition */
@@ -90,6 +92,14 @@ static struct thread *new_thread(void)
 	return self = t;
 }
 
+/* Only this thread writes it. */
+static void add_one(_Atomic uint32_t *n)
+{
+	const uint32_t before = atomic_load_explicit(n, memory_order_relaxed);
+
+	atomic_store_explicit(n, before + 1, memory_order_relaxed);
+}
+
 /* Adds a call to the hashes of the period's operations: its definition, and how deep it lies. */
 static void count_call(struct thread *t, const struct open_call *call)
 {
@@ -104,13 +114,18 @@ static void count_call(struct thread *t, const struct open_call *call)
 		memcpy(&op, body, sizeof(op));
 	if (atomic_load_explicit(&t->period, memory_order_relaxed) != period) {
 		atomic_store_explicit(&t->period, period, memory_order_relaxed);
+		atomic_store_explicit(&t->nops, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->nothers, 0, memory_order_relaxed);
 		hash = step = 0;
 	}
 	const uint64_t what = (uint64_t)t->nopen << 32 | op.alike;
 
 	atomic_store_explicit(&t->ops, ws_hash_word(hash, what), memory_order_relaxed);
+	add_one(&t->nops);
 	if (call->makes_step)
 		step = ws_hash_word(step, what);
+	else
+		add_one(&t->nothers);
 	atomic_store_explicit(&t->step_ops, step, memory_order_relaxed);
 }
 
@@ -125,6 +140,8 @@ static struct ws_period_ops hash_ops(void)
 		if (atomic_load_explicit(&t->period, memory_order_relaxed) == period) {
 			sum.all += atomic_load_explicit(&t->ops, memory_order_relaxed);
 			sum.of_step += atomic_load_explicit(&t->step_ops, memory_order_relaxed);
+			sum.n += atomic_load_explicit(&t->nops, memory_order_relaxed);
+			sum.nothers += atomic_load_explicit(&t->nothers, memory_order_relaxed);
 		}
 	ws_unlock(&threads_lock, &before);
 	return sum;

@@ -19,7 +19,7 @@
 /* Periods of the same marks. */
 struct kind {
 	uint64_t marks;
-	uint64_t ops;        /* that make the step: of the last one that was recorded */
+	struct ws_period_ops ops; /* of the last one that was recorded */
 	uint32_t alike;      /* recorded ones in a row that had the same */
 	uint32_t unrecorded; /* since then */
 	uint32_t rest;       /* that may be left out */
@@ -166,10 +166,10 @@ static void begin_period(int64_t now_ns, bool is_rest)
 	period.hash = 0;
 }
 
-/* Returns the hash of the operations that make the step, 0: none were recorded. */
-static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
+/* Returns its operations; n is 0 if none were recorded. */
+static struct ws_period_ops put_period(int64_t now_ns, enum ws_op_period_part part)
 {
-	const struct ws_period_ops ops = is_recorded ? hash_of_ops() : (struct ws_period_ops){0};
+	struct ws_period_ops ops = is_recorded ? hash_of_ops() : (struct ws_period_ops){0};
 	struct ws_rec_op_period rec = {
 	        .head.time_ns = period.start_ns,
 	        .end_ns = now_ns,
@@ -180,10 +180,11 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 
 	rec.calibration = ws_calibrate_end(WS_STEPS_PERIODS);
 	ws_event_op_period(&rec);
-	return ops.of_step | is_recorded;
+	ops.n += is_recorded;
+	return ops;
 }
 
-static uint64_t put_whole_or_rest(int64_t now_ns)
+static struct ws_period_ops put_whole_or_rest(int64_t now_ns)
 {
 	return put_period(now_ns, period.is_rest ? WS_OP_PERIOD_REST : WS_OP_PERIOD_WHOLE);
 }
@@ -225,10 +226,13 @@ static struct kind *kind_of_period(void)
 	return oldest;
 }
 
-/* A period of this kind was recorded, whole. */
-static void learn(struct kind *kind, uint64_t ops)
+/* A period of this kind was recorded, whole. It is like the last one if what makes the step is, and
+ * the number of other operations differs in less than a sixteenth of all. */
+static void learn(struct kind *kind, struct ws_period_ops ops)
 {
-	const bool is_alike = kind->alike && kind->ops == ops;
+	const int64_t differ = (int64_t)ops.nothers - kind->ops.nothers;
+	const bool is_alike = kind->alike && kind->ops.of_step == ops.of_step &&
+	                      16 * (differ < 0 ? -differ : differ) < ops.n;
 
 	if (kind->unrecorded && is_alike && kind->rest < LAST_REST)
 		kind->rest *= 2;
@@ -310,16 +314,18 @@ static void end_period(void)
 	ws_calibrate_settle();
 	if (is_blind) /* its marks were not seen; only a period of a known kind is left out */
 		period.hash = next_kind()->marks;
-	uint64_t ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
+	struct ws_period_ops ops = {0};
+	if (!is_silent)
+		ops = put_whole_or_rest(ws_now_ns());
 	if (is_silent)
 		(void)ws_calibrate_end(WS_STEPS_PERIODS);
 
 	if (!period.is_rest && !is_silent) {
 		kind = kind_of_period();
 		kind->used = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
-		if (!is_known(kind) && (!ops || is_due))
+		if (!is_known(kind) && (!ops.n || is_due))
 			found_unknown();
-		if (ops)
+		if (ops.n)
 			learn(kind, ops);
 		else if (is_known(kind))
 			kind->unrecorded++;

@@ -131,6 +131,7 @@ uint64_t ws_period_text(const char *text);
  * and go. */
 struct ws_period_ops {
 	uint64_t all, of_step;
+	uint32_t n, nothers;
 };
 /* Registers callbacks. From now on periods have rows, and the callback of operations is switched
  * off where they repeat (if `sample`) and in steps that are not recorded, and so are hooks of

@@ -141,6 +141,12 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	if (row)
 		say_time(a, row, by_steps ? "step" : "run", by_steps ? "The step" : "The run",
 		         false);
+	const struct ws_comparison *mean = &a->d->result->mean;
+	if (row && ws_grade_is_different(mean->grade))
+		ws_page_say(a->out, "", "But the mean step is ",
+		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, mean->ratio),
+		                            mean->ratio < 1 ? "faster" : "slower"),
+		            ": some steps are slow.", NULL);
 	if (a->out->ncompared)
 		a->out->is_unsure = !strcmp(a->out->compared[0].grade, "AMBIGUOUS") ||
 		                    !strcmp(a->out->compared[0].grade, "UNLIKE");

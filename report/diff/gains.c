@@ -203,14 +203,15 @@ void ws_diff_replay(struct ws_diff *d)
 	d->replayed_ns[0] = d->replayed_ns[1] = d->replayed_waiting_ns = NAN;
 	if (!d->kind_of_piece)
 		return;
-	/* GPU time per sample of each kind of a side */
+	/* GPU time of each kind in the displayed sample of a side */
 	for (int s = 0; s < 2; s++) {
 		WS_NEW(&temp, ns[s], d->match.kinds.n + 1);
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =
 			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
 
-			ns[s][sum->kind] += (double)sum->gpu_ns / (double)d->side[s].nsamples;
+			if (sum->sample == d->side[s].shown)
+				ns[s][sum->kind] += (double)sum->gpu_ns;
 		}
 	}
 	WS_NEW(&temp, dur_ns, facts->npieces);

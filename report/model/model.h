@@ -463,8 +463,8 @@ struct ws_op_period {
 	uint64_t marks, ops; /* hashes; ops 0: its operations were not recorded */
 	uint32_t thread;
 	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
-	uint32_t other;  /* the next recorded one of the same marks, if it has other operations than
-	                    the source; WS_NONE */
+	uint32_t next_source; /* the next recorded one of the same marks, if it has other operations
+	                   than the source; WS_NONE */
 	bool is_begin;   /* of a time whose rest was recorded */
 	bool is_unrecorded; /* nothing was recorded in it, to measure what recording costs */
 	int64_t known_until_ns; /* where the program ended in it: the end of the last event that its

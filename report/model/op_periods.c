@@ -53,7 +53,7 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 	for (uint32_t i = 0; i < m->nop_periods; i++) {
 		if (p[i].ops)
 			last[kind[i]] = last[place[i]] = i;
-		p[i].other = WS_NONE;
+		p[i].next_source = WS_NONE;
 		p[i].source = p[i].is_unrecorded ? WS_NONE : last[kind[i]];
 		if (p[i].source != WS_NONE && last[place[i]] != WS_NONE &&
 		    p[last[place[i]]].ops == p[p[i].source].ops)
@@ -64,7 +64,7 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 			next[kind[i]] = i;
 		else if (p[i].source != WS_NONE && next[kind[i]] != WS_NONE &&
 		         p[next[kind[i]]].ops != p[p[i].source].ops)
-			p[i].other = next[kind[i]];
+			p[i].next_source = next[kind[i]];
 	}
 }
 
@@ -332,7 +332,7 @@ struct matching {
 	struct fixed_events events;
 	struct ws_op_point *point; /* of the period that is matched */
 	size_t npoints, capacity;
-	const uint8_t *has; /* for each period and thread: operations were recorded */
+	const uint8_t *has_ops; /* for each period and thread: operations were recorded */
 };
 
 /* The first event of the thread at this time or later. */
@@ -381,7 +381,7 @@ static bool match(struct matching *x, const struct ws_op_period *p, uint32_t sou
 
 	x->npoints = 0;
 	for (uint32_t thread = 0; thread < m->nthreads; thread++)
-		if ((thread == p->thread || x->has[source * (size_t)m->nthreads + thread]) &&
+		if ((thread == p->thread || x->has_ops[source * (size_t)m->nthreads + thread]) &&
 		    !match_thread(x, &m->op_periods[source], p, thread))
 			return 0;
 	return 1;
@@ -591,7 +591,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
 	WS_FORWARD(load_times(l, ops, err));
 	status = load_events(l, &x.events, err);
-	x.has = has;
+	x.has_ops = has;
 	for (size_t i = 0; i < m->nop_periods && status == WS_OK; i++) {
 		struct ws_op_period *p = &m->op_periods[i];
 		struct ws_op_points *points = &l->op_points[i];
@@ -600,16 +600,16 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		if (p->ops || p->source == WS_NONE)
 			continue;
 		/* Both recorded ones may be like it: then they have to be nearly alike. */
-		if (p->other != WS_NONE && match(&x, p, p->other)) {
+		if (p->next_source != WS_NONE && match(&x, p, p->next_source)) {
 			if (!calls.n)
 				status = load_calls(&calls, ops, err);
 			if (!match(&x, p, p->source)) {
-				p->source = p->other;
+				p->source = p->next_source;
 			} else {
-				if (pair[0] != p->source || pair[1] != p->other)
-					near = nearly_alike(m, &calls, p->source, p->other);
+				if (pair[0] != p->source || pair[1] != p->next_source)
+					near = nearly_alike(m, &calls, p->source, p->next_source);
 				pair[0] = p->source;
-				pair[1] = p->other;
+				pair[1] = p->next_source;
 				p->source = near;
 				m->op_periods_differ |= near != WS_NONE;
 			}

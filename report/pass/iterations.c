@@ -203,12 +203,12 @@ static void find_calls(struct calls *c, struct ws_pass *p)
 	ws_sort(c->call, c->n, sizeof(*c->call), by_thread_and_begin);
 }
 
-/* The root module with the most time, among those called at least twice and, if with_backward, with
- * a backward. 0: none. */
+/* The root module with the most time without its longest call, which may hold set-up, among those
+ * called at least twice and, if with_backward, with a backward. 0: none. */
 static uint32_t root_module(struct calls *c, bool with_backward)
 {
 	struct sum {
-		int64_t ns;
+		int64_t ns, longest_ns;
 		size_t calls;
 	} * sum;
 	uint32_t best = 0;
@@ -219,7 +219,10 @@ static uint32_t root_module(struct calls *c, bool with_backward)
 
 		if (with_backward && !c->call[i].has_backward)
 			continue;
-		s->ns += c->call[i].end_ns - c->call[i].start_ns;
+		const int64_t ns = c->call[i].end_ns - c->call[i].start_ns;
+
+		s->ns += ns < s->longest_ns ? ns : s->longest_ns;
+		s->longest_ns = ns > s->longest_ns ? ns : s->longest_ns;
 		if (++s->calls > 1 && (!best || s->ns > sum[best].ns))
 			best = c->call[i].name;
 	}

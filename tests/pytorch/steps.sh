@@ -5,15 +5,15 @@ set -eu
 . "$(dirname "$0")/common.sh"
 export COLUMNS=400 # sentences are not broken
 
-share() { # share TRACE PHASE: percent of the time of all steps on the host
+share() { # share TRACE PHASE: percent of the median step on the host
 	"$ws" report "$1" --table step-statistics --format csv -o "$1.phases.csv" >/dev/null
 	python3 - "$1.phases.csv" "$2" <<'PY'
 import csv
 import sys
 
-mean = {(r["Phase"], r["Measure"]): float(r["Mean (ns)"])
+median = {(r["Phase"], r["Measure"]): float(r["Med (ns)"])
         for r in csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8"))}
-print(int(100 * mean.get((sys.argv[2], "host"), 0) / mean["total", "wall"]))
+print(int(100 * median.get((sys.argv[2], "host"), 0) / median["total", "wall"]))
 PY
 }
 
