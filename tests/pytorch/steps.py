@@ -127,15 +127,18 @@ def critics_sample():
 
 def two_threads():
     """Each trains a model of its own. The first iteration of each is none."""
-    from threading import Thread
+    from threading import Barrier, Thread
+    both = Barrier(2)
 
     def train(width, n):
         model = mlp(width, 64, 4)
         optimizer = torch.optim.AdamW(model.parameters())
-        for _ in range(n):
+        for i in range(n):
             optimizer.zero_grad()
             model(torch.ones(16, width)).mean().backward()
             optimizer.step()
+            if not i:
+                both.wait()  # with one thread steps that repeat others are left out
     threads = [Thread(target=train, args=job) for job in ((32, 20), (256, 30))]
     for thread in threads:
         thread.start()
