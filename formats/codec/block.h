@@ -39,7 +39,7 @@ struct ws_file_header {
 	uint16_t version_major, version_minor;
 	uint32_t header_size;
 	uint64_t required_features, optional_features;
-	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 */
+	int64_t base_ns;    /* CLOCK_REALTIME ns of time 0 */
 	uint64_t kept_from; /* offset of the first piece that is kept; 0 without pieces */
 	uint64_t reserved;
 	uint64_t checksum; /* of the bytes before it */

@@ -153,7 +153,7 @@ struct ws_nsys {
 	struct ws_map_entry *event_payload;
 	size_t nevent_payloads, event_payloads_capacity, event_payload_at;
 	struct ws_map other_payloads;
-	struct ws_map domain_names; /* pid and string id -> the domain of that name */
+	struct ws_map domain_names;     /* pid and string id -> the domain of that name */
 	struct ws_map domain_of_number; /* domainId -> string id of the first that has it */
 	struct ws_strtab schema_ids;    /* domainId and schemaId -> id of the trace's schema, less
 	                                   FIRST_SCHEMA - 1 */

@@ -5,8 +5,8 @@
 #include "formats/base/bytes.h"
 #include "formats/schema/schema.def"
 
-/* Of the id of a start/end range: it holds what its thread does, and not, as others, what all of its
- * process do. */
+/* Of the id of a start/end range: it holds what its thread does, and not, as others, what all of
+ * its process do. */
 #define WS_RANGE_OF_THREAD (UINT64_C(1) << 63)
 
 enum ws_type {

@@ -53,7 +53,7 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, 
                  void *ctx);
 void ws_walk_free(struct ws_walk *w);
 /* Why a block can be zeros in a file that a flight recorder still writes. */
-#define WS_DROPPED_MEANWHILE                                                        \
+#define WS_DROPPED_MEANWHILE                                                             \
 	"the flight recorder that writes this file dropped a part that was being read. " \
 	"Read it again, or let `warpsheet ctl dump` write a trace"
 /* Open block i. CORRUPT as ws_block_view_open. */

@@ -60,8 +60,8 @@ static bool is_wanted(uint64_t number)
 	return number >= atomic_load(&shared()->first) && number < atomic_load(&shared()->last);
 }
 
-/* Reads a request. next: number of the step that begins now or next; 0: only a request that does not
- * wait for a step is read. Returns whether there was one. */
+/* Reads a request. next: number of the step that begins now or next; 0: only a request that does
+ * not wait for a step is read. Returns whether there was one. */
 static bool take(uint64_t next)
 {
 	struct ws_seg_standby *s = shared();
@@ -139,12 +139,12 @@ void ws_standby_step_ended(bool may_wait)
 
 void ws_standby_look(void)
 {
-	const union ws_seg_request r = {.word = atomic_load_explicit(&shared()->request,
-	                                                             memory_order_relaxed)};
+	const union ws_seg_request r = {
+	        .word = atomic_load_explicit(&shared()->request, memory_order_relaxed)};
 	sigset_t all, before;
 
-	if (WS_LIKELY(!r.is_now || r.number == atomic_load_explicit(&shared()->taken,
-	                                                            memory_order_relaxed)))
+	if (WS_LIKELY(!r.is_now ||
+	              r.number == atomic_load_explicit(&shared()->taken, memory_order_relaxed)))
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

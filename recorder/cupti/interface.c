@@ -39,8 +39,9 @@ void ws_cupti_count_error(int result, const char *fmt, ...)
 
 /* --- loading --- */
 
-#define LOAD_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then \
-	                                                    */
+#define LOAD_FLAGS                                                                    \
+	(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then \
+	                                         */
 
 /* Names by major version. The version of the program's runtime is tried first. */
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};

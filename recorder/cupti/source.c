@@ -23,7 +23,7 @@
  * the launcher has read a backlog. */
 #define SPARE_SLOTS     (2 * STOCK_SLOTS)
 #define SPARE_INTERVALS 4
-#define FIRST_FLUSH_MS 10
+#define FIRST_FLUSH_MS  10
 /* How often requests of `warpsheet ctl` are looked for. */
 #define STANDBY_LOOK_NS INT64_C(50000000)
 /* How long the end of the program waits for a running flush. */
@@ -107,7 +107,7 @@ static void ws_cupti_flush(uint32_t flag)
  */
 static struct {
 	int (*call)(int *version);
-	uint64_t seen; /* number of records of our thread at the last check */
+	uint64_t seen;    /* number of records of our thread at the last check */
 	uint64_t refused; /* requests of buffers at the last check */
 	int is_armed;     /* a record came back before, so a missing one is significant */
 	int missed;

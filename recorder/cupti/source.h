@@ -25,10 +25,10 @@ void ws_cupti_forked(void);
 
 extern struct ws_cupti ws_cupti;        /* CUPTI's functions, once loaded */
 extern int ws_cupti_has_thread_buffers; /* CUPTI uses one buffer per launching thread (13.0) */
-extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
-extern _Atomic int ws_cupti_is_parents;       /* 1 after fork: CUPTI belongs to the parent, and its
-                                                 callbacks are ignored */
-extern _Atomic int ws_cupti_is_final;         /* 1: CUPTI shut down and must not be called */
+extern _Atomic int ws_cupti_may_flush;  /* there is a context, so cuInit is done */
+extern _Atomic int ws_cupti_is_parents; /* 1 after fork: CUPTI belongs to the parent, and its
+                                           callbacks are ignored */
+extern _Atomic int ws_cupti_is_final;   /* 1: CUPTI shut down and must not be called */
 extern _Atomic uint64_t ws_cupti_own_records; /* records of calls by the flushing thread */
 
 /* Counts a failure of a CUPTI function. fmt and its values: the function's name. */

@@ -188,11 +188,13 @@ static void add_step(struct ws_watch *w, const struct ws_drain_step *step)
  * period, too. */
 static void watch_period(struct ws_watch *w, const struct ws_row_op_period *row)
 {
-	if (!w->is_watching || w->has_steps || (w->period_thread && w->period_thread != row->thread))
+	if (!w->is_watching || w->has_steps ||
+	    (w->period_thread && w->period_thread != row->thread))
 		return;
 	w->period_thread = row->thread;
 	if (w->has_period)
-		add_step(w, &(struct ws_drain_step){w->period_thread, w->nperiods++, w->period_start_ns,
+		add_step(w, &(struct ws_drain_step){w->period_thread, w->nperiods++,
+		                                    w->period_start_ns,
 		                                    w->period_end_ns - w->period_start_ns});
 	w->has_period = row->part != WS_OP_PERIOD_BEGIN;
 	if (row->part != WS_OP_PERIOD_REST || !w->has_begin)
@@ -240,7 +242,8 @@ static void watch(struct ws_drain *d, const struct ws_row_nvtx *row, const struc
 				add_step(&d->watch,
 				         &(struct ws_drain_step){row->thread, thread->nsteps++,
 				                                 thread->step_start_ns,
-				                                 row->time_ns - thread->step_start_ns});
+				                                 row->time_ns -
+				                                         thread->step_start_ns});
 				thread->has_step = false;
 			}
 			forget_range(list, i);
@@ -718,7 +721,7 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 		if (start->range != ev->range)
 			continue;
 		int kept = keeps(d, start->time_ns, ev->head.time_ns) ||
-		       start->time_ns <= d->filter.last_node_ns;
+		           start->time_ns <= d->filter.last_node_ns;
 		if (kept)
 			emit(d, start->thread, start->bytes, start->size);
 		else

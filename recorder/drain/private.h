@@ -50,7 +50,7 @@ struct ws_capture_filter {
 	bool is_active;  /* 0: everything is kept */
 	int64_t stop_ns; /* records after it are left out; 0: no limit */
 	struct ws_capture_window window;
-	uint64_t nexcluded; /* records left out but not yet added to the segment's counter */
+	uint64_t nexcluded;   /* records left out but not yet added to the segment's counter */
 	int64_t last_node_ns; /* when the last node of a graph was made; INT64_MIN: none yet */
 	/* starts of open ranges that were outside the window until now (pushes are held by
 	 * thread) */
@@ -99,8 +99,8 @@ struct ws_drain_thread {
 	/* open pushes that were outside the window until now, in their order */
 	struct ws_held_records held;
 	struct ws_open_ranges open; /* if the watch is on: all that are written */
-	int64_t last_node_ns; /* when it made its last node of a graph; 0: it made none */
-	int64_t step_start_ns; /* of its open step, if the watch is on and it has one */
+	int64_t last_node_ns;       /* when it made its last node of a graph; 0: it made none */
+	int64_t step_start_ns;      /* of its open step, if the watch is on and it has one */
 	bool has_step;
 	uint64_t nsteps; /* ended ones */
 };
@@ -147,12 +147,12 @@ struct ws_drain {
 	uint64_t next_correlation;
 	uint64_t counted[WS_DROPPED_COUNT];
 	uint64_t flags;
-	uint64_t gpus;        /* bit n: device n has a row */
-	uint64_t gpus_used;   /* bit n: work of device n was recorded */
+	uint64_t gpus;                                /* bit n: device n has a row */
+	uint64_t gpus_used;                           /* bit n: work of device n was recorded */
 	struct ws_gpu_address addresses[WS_MAX_GPUS]; /* -1: unknown */
-	uint64_t *tails;      /* next position to read, by thread buffer */
-	uint8_t *seen;        /* by thread buffer: enum ws_drain_seen */
-	uint64_t *slots_read; /* by slot: `done` of what was last read */
+	uint64_t *tails;                              /* next position to read, by thread buffer */
+	uint8_t *seen;                                /* by thread buffer: enum ws_drain_seen */
+	uint64_t *slots_read;                         /* by slot: `done` of what was last read */
 
 	uint64_t defs_in_file; /* definitions before this position are in the file */
 	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];

@@ -207,7 +207,8 @@ static const struct found *find(const struct search *s, uint32_t pid, bool *is_a
 	for (size_t i = 0; i < s->n; i++) {
 		const struct found *f = &s->found[i];
 
-		if (!f->has_launcher || (pid && pid != f->pid && pid != f->launcher && pid != f->started))
+		if (!f->has_launcher ||
+		    (pid && pid != f->pid && pid != f->launcher && pid != f->started))
 			continue;
 		*is_ambiguous |= one && !is_same_recording(one, f);
 		one = f;
@@ -294,9 +295,9 @@ static struct row row_of(const struct ws_seg_header *seg, bool has_launcher)
 	row.cell[COLUMN_PID] = ws_xformat("%u", pid_of(seg));
 	row.cell[COLUMN_PROGRAM] = copy_of(seg->control.command, 64);
 	row.cell[COLUMN_STATE] = ws_xstrdup(state_of(seg, has_launcher));
-	row.cell[COLUMN_SINCE] = ws_xformat(
-	        "%" PRId64,
-	        (ws_clock_ns(CLOCK_MONOTONIC) - (since_ns ? since_ns : seg->base_ns)) / 1000000000);
+	row.cell[COLUMN_SINCE] = ws_xformat("%" PRId64, (ws_clock_ns(CLOCK_MONOTONIC) -
+	                                                 (since_ns ? since_ns : seg->base_ns)) /
+	                                                        1000000000);
 	if (seg->capture.standby) {
 		row.cell[COLUMN_STEP] = ws_xformat("%" PRIu64, atomic_load(&s->steps));
 		row.cell[COLUMN_PLAN] = plan_of(s);
@@ -364,7 +365,8 @@ static void tell_request(const struct found *f, const union ws_seg_request *r)
 	else if (r->is_now)
 		puts("recording begins now");
 	else if (begun)
-		printf("recording begins with the next step; %" PRIu64 " have begun so far\n", begun);
+		printf("recording begins with the next step; %" PRIu64 " have begun so far\n",
+		       begun);
 	else
 		puts("recording begins with its first step; none has begun so far");
 }
@@ -381,7 +383,8 @@ static int request(const struct search *s, const struct found *of, const struct 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct found *f = &s->found[i];
 		struct ws_seg_header *seg = f->file.seg;
-		union ws_seg_request r = {.is_start = is_start, .steps = (uint64_t)c->steps & 0x3FFF};
+		union ws_seg_request r = {.is_start = is_start,
+		                          .steps = (uint64_t)c->steps & 0x3FFF};
 
 		if (!is_same_recording(f, of))
 			continue;
@@ -809,10 +812,11 @@ static enum ws_status choose(const struct search *s, const char *pid, const stru
 	           "recording runs",
 	           pid);
 	*of = find(s, (uint32_t)number, &is_ambiguous);
-	WS_FAIL_IF(!*of && pid, err, FINDING,
-	           "process %s is not recorded by a recorder of yours (`warpsheet ctl status` lists "
-	           "those that are; --segment-dir names another folder of segments)",
-	           pid);
+	WS_FAIL_IF(
+	        !*of && pid, err, FINDING,
+	        "process %s is not recorded by a recorder of yours (`warpsheet ctl status` lists "
+	        "those that are; --segment-dir names another folder of segments)",
+	        pid);
 	WS_FAIL_IF(!*of, err, FINDING,
 	           "no recording of yours runs (--segment-dir names another folder of segments)");
 	WS_FAIL_IF(is_ambiguous, err, USAGE, "several recordings run: give the PID of one");

@@ -253,7 +253,7 @@ struct pci_info {
 
 static struct {
 	int tried;
-	const char *absent; /* why GPUs cannot be queried; NULL: they can */
+	const char *absent;            /* why GPUs cannot be queried; NULL: they can */
 	unsigned locked_mhz[MAX_GPUS]; /* by ws_gpu_lock_clocks; 0: not locked */
 #define X(name, parameters) int(*name) parameters;
 	NVML_LIST(X)

@@ -228,9 +228,9 @@ char *ws_quote(char *const *arguments);
 /* State between arguments. Initialize `program`, and the other fields with 0. */
 struct ws_secrets {
 	const char
-	        *program; /* some programs have options of their own for secrets; NULL: unknown */
-	const char *before;  /* the argument before this one; NULL: this is the first */
-	unsigned masked;     /* number of arguments with a secret so far */
+	        *program;   /* some programs have options of their own for secrets; NULL: unknown */
+	const char *before; /* the argument before this one; NULL: this is the first */
+	unsigned masked;    /* number of arguments with a secret so far */
 };
 
 /* A copy of the next argument with "***" instead of each secret; for free(). */
@@ -275,21 +275,21 @@ struct ws_record_opts {
 	struct ws_seg_capture capture;
 	struct ws_seg_window window; /* begin_ns is set when the program starts */
 	int64_t delay_ns;            /* time until the window begins */
-	int64_t keep_ns;   /* flight recording: span that is kept; 0: everything is kept */
+	int64_t keep_ns;    /* flight recording: span that is kept; 0: everything is kept */
 	double slow_factor; /* a step longer than this times the median is slow; 0: none */
 	bool dumps_on_signal;
 	uint64_t max_size; /* recording stops at this size of the trace in bytes; 0: no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
-	int zstd_level;          /* 0 = the writer's default */
-	bool lock_clocks;        /* to the rated ones, while the program runs */
-	int64_t gpu_sample_ms;   /* time between samples of the GPUs; 0: none */
-	bool no_args;            /* keep the program's arguments out of the trace */
-	bool force;              /* record even if another tool's injection is set */
-	bool stop_on_exit;       /* stop when the program ends, even if its children still run */
-	bool expect_usage_error; /* no trace if a program ends with 2 and never attached */
-	const char *job;         /* folder of the ranks of a job; NULL: none */
-	bool tell_progress;      /* print progress while the program runs, in growing intervals */
+	int zstd_level;            /* 0 = the writer's default */
+	bool lock_clocks;          /* to the rated ones, while the program runs */
+	int64_t gpu_sample_ms;     /* time between samples of the GPUs; 0: none */
+	bool no_args;              /* keep the program's arguments out of the trace */
+	bool force;                /* record even if another tool's injection is set */
+	bool stop_on_exit;         /* stop when the program ends, even if its children still run */
+	bool expect_usage_error;   /* no trace if a program ends with 2 and never attached */
+	const char *job;           /* folder of the ranks of a job; NULL: none */
+	bool tell_progress;        /* print progress while the program runs, in growing intervals */
 	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
 	const char *options_text;  /* for the trace's provenance */
 };
@@ -302,9 +302,9 @@ struct ws_trace_result {
 	struct ws_drain_counts counts;
 	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
-	uint64_t noutside; /* events outside the window */
+	uint64_t noutside;  /* events outside the window */
 	uint32_t calibrate; /* enum ws_calibrate_obstacle */
-	unsigned masked;   /* number of program arguments with masked secrets */
+	unsigned masked;    /* number of program arguments with masked secrets */
 };
 
 /* The state in which --salvage found a trace. */
@@ -315,9 +315,9 @@ enum ws_salvage {
 };
 
 struct ws_record_result {
-	int exit_code;   /* for warpsheet-record; for a program that ran, as a shell's */
-	int term_signal; /* signal that killed the program; 0: none */
-	bool is_hidden;  /* a process of the program could not see the segment */
+	int exit_code;         /* for warpsheet-record; for a program that ran, as a shell's */
+	int term_signal;       /* signal that killed the program; 0: none */
+	bool is_hidden;        /* a process of the program could not see the segment */
 	enum ws_salvage found; /* unless it is unfinished, the segment was removed */
 	const char
 	        *obstacle; /* why the program itself cannot be recorded, see ws_child_obstacle() */
@@ -464,7 +464,7 @@ struct ws_flight {
 	struct ws_flight_thread {
 		int64_t lengths_ns[WS_FLIGHT_STEPS];
 		uint64_t thread, nlengths;
-	} *threads;
+	} * threads;
 	size_t nthreads, capacity;
 	struct ws_flight_reason reason; /* of the next copy */
 	unsigned ncopies;
@@ -488,8 +488,8 @@ struct ws_process {
 	uint32_t found_pid; /* our pid of a process in another PID namespace; 0: not found yet */
 	int64_t next_search_ns; /* of the next search for it, CLOCK_MONOTONIC; 0: none yet */
 	int64_t search_pause_ns;
-	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
-	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
+	bool was_unseen, is_told_unseen; /* see ws_process_look_unseen() */
+	int64_t gone_ns;                 /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	int64_t next_piece_ns;                      /* of a flight recording; else 0 */
 	struct ws_flight flight;
@@ -500,7 +500,7 @@ struct ws_process {
 		double per_s;
 		bool has_missed;       /* the first step of the last command */
 	} job;                         /* --job */
-	bool has_lost_a_value; /* NVML stopped giving a value, and the user was told */
+	bool has_lost_a_value;         /* NVML stopped giving a value, and the user was told */
 	uint32_t dumps;                /* requests of `warpsheet ctl dump` so far */
 	struct ws_trace_result result; /* filled by ws_process_finish() */
 };
@@ -678,8 +678,8 @@ bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
 #define WS_SERIES_FOLDER_ENV "WARPSHEET_SERIES_FOLDER"
 
 struct ws_series_opts {
-	const char *folder;               /* created if it does not exist */
-	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
+	const char *folder;           /* created if it does not exist */
+	char *const *capture_options; /* of warpsheet-record, NULL-terminated; without -o */
 	/* Called after each repetition of all points; false: no more are needed. NULL: always. */
 	bool (*is_open)(const struct ws_series_opts *opts);
 	int64_t most_ns;  /* begin no repetition after this time; 0: no limit */

@@ -13,9 +13,9 @@
 #define DEFAULT_SAMPLE_MS 100
 #define MAX_SAMPLE_MS     60000
 /* Finds a difference of 1.2 times the scatter of pairs nearly always: docs/dev/referee.md. */
-#define DEFAULT_PAIRS        40
-#define LEAST_KEPT_NS        100000000
-#define PROFILER_RANGE       "cudaProfilerApi"
+#define DEFAULT_PAIRS  40
+#define LEAST_KEPT_NS  100000000
+#define PROFILER_RANGE "cudaProfilerApi"
 
 /* Option values that are converted before use. */
 struct given {

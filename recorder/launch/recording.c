@@ -40,10 +40,10 @@ struct session {
 	int64_t cuda_pause_ns; /* pause after the next check */
 	bool is_hidden;        /* a process of the program cannot see the segment */
 	int64_t hidden_look_ns, hidden_pause_ns; /* the same for the search for such a process */
-	int64_t begun_ns; /* begin by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
+	int64_t begun_ns;   /* begin by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
 	struct ws_job *job; /* --job; NULL: none */
-	uint64_t records; /* records read so far */
-	int64_t begin_ns; /* begin of the loop, by CLOCK_MONOTONIC */
+	uint64_t records;   /* records read so far */
+	int64_t begin_ns;   /* begin of the loop, by CLOCK_MONOTONIC */
 	int64_t tell_after_ns; /* after this time since begin_ns, report progress */
 	enum ws_status status; /* the first error of any trace */
 	struct ws_err failure;

@@ -32,7 +32,7 @@ struct open_call {
 };
 
 struct thread {
-	struct thread *next;  /* of all */
+	struct thread *next;            /* of all */
 	_Atomic uint64_t ops, step_ops; /* hash of what was called in the period, and of what makes
 	                                   it a step */
 	_Atomic uint32_t period;

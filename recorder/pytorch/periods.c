@@ -20,13 +20,13 @@
 struct kind {
 	uint64_t marks;
 	struct ws_period_ops ops; /* of the last one that was recorded */
-	uint32_t alike;      /* recorded ones in a row that had the same */
-	uint32_t unrecorded; /* since then */
-	uint32_t rest;       /* that may be left out */
+	uint32_t alike;           /* recorded ones in a row that had the same */
+	uint32_t unrecorded;      /* since then */
+	uint32_t rest;            /* that may be left out */
 	uint32_t
 	        change_after; /* number of these in a row before the last other kind, 0: none yet */
 	struct kind *next_kind; /* that other kind; NULL: it was not recorded as a whole */
-	uint64_t used;        /* number of the last period of this kind */
+	uint64_t used;          /* number of the last period of this kind */
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS]; /* hash of all up to each */
 };
@@ -57,7 +57,7 @@ static struct {
 	uint64_t hash;
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS];
-	bool is_rest; /* its begin was left out */
+	bool is_rest;   /* its begin was left out */
 	bool is_silent; /* it began while the recording was silent (--standby) */
 } period;
 

@@ -164,15 +164,15 @@ struct ws_cupti {
 
 /* Versions before 13.0 count 18 (11.8, and by their libraries 12.0 and 12.1), 20 (12.2), … 28
  * (12.9 Update 1); then they are e.g. 130001. */
-#define WS_CUPTI_VERSION_12_0 18
-#define WS_CUPTI_VERSION_12_4 22
-#define WS_CUPTI_VERSION_12_8 26
-#define WS_CUPTI_VERSION_13_0 130000
+#define WS_CUPTI_VERSION_12_0   18
+#define WS_CUPTI_VERSION_12_4   22
+#define WS_CUPTI_VERSION_12_8   26
+#define WS_CUPTI_VERSION_13_0   130000
 #define WS_CUPTI_VERSION_13_1   130100
 #define WS_CUPTI_VERSION_13_1_1 130101
-#define WS_CUPTI_VERSION_13_2 130200
-#define WS_CUPTI_VERSION_13_3 130300
-#define WS_CUPTI_VERSION_13_4 130400
+#define WS_CUPTI_VERSION_13_2   130200
+#define WS_CUPTI_VERSION_13_3   130300
+#define WS_CUPTI_VERSION_13_4   130400
 #define WS_CUPTI_VERSION_13_4_1 130401
 
 /* --- the driver ------------------------------------------------------------------ */

@@ -126,9 +126,9 @@ enum ws_rec_type {
 
 /* Starts every record. */
 struct ws_rec_head {
-	uint32_t size; /* bytes of the whole record */
-	uint16_t type; /* enum ws_rec_type */
-	uint16_t form; /* enum ws_sample_form of a sample; else 0 */
+	uint32_t size;   /* bytes of the whole record */
+	uint16_t type;   /* enum ws_rec_type */
+	uint16_t form;   /* enum ws_sample_form of a sample; else 0 */
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -343,11 +343,11 @@ struct ws_def_enum_entry {
 /* A counter, or a group of them. */
 struct ws_def_counter {
 	uint64_t program_id; /* as in struct ws_def_schema */
-	uint64_t schema;    /* as in the trace, or NVTX entry type */
-	uint32_t size;      /* bytes of a sample; 0: unknown */
-	uint32_t time_at;   /* offset of the time in a sample, plus 1; 0: it has none */
-	uint64_t time_type; /* enum wsn_timestamp_type of that time, or of the times beside a batch
-	                     */
+	uint64_t schema;     /* as in the trace, or NVTX entry type */
+	uint32_t size;       /* bytes of a sample; 0: unknown */
+	uint32_t time_at;    /* offset of the time in a sample, plus 1; 0: it has none */
+	uint64_t time_type;  /* enum wsn_timestamp_type of that time, or of the times beside a batch
+	                      */
 	uint32_t domain;
 	uint32_t reserved;
 	struct ws_def_name name, description;

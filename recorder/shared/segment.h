@@ -275,13 +275,13 @@ struct ws_seg_control {
 #define WS_SEG_SLOTS              128 /* buffers for CUPTI: enough for some 450,000 launches … */
 #define WS_SEG_SLOT_SIZE \
 	(UINT64_C(1) << 20) /* … bytes of a buffer; each launching thread uses one */
-#define WS_SEG_MAX_SLOTS          1024
-#define WS_SEG_MIN_SLOT           4096u
-#define WS_SEG_MAX_SLOT           (UINT64_C(1) << 26)
-#define WS_SEG_MAX_DOMAINS        256 /* domain 0 is the default domain */
-#define WS_SEG_MAX_KERNELS        8   /* CPU kernels open at once on a thread */
-#define WS_SEG_KERNEL_TEXT        256 /* bytes of a CPU kernel's name */
-#define WS_SEG_KERNEL_BYTES       224 /* bytes of a CPU kernel's payload */
+#define WS_SEG_MAX_SLOTS    1024
+#define WS_SEG_MIN_SLOT     4096u
+#define WS_SEG_MAX_SLOT     (UINT64_C(1) << 26)
+#define WS_SEG_MAX_DOMAINS  256 /* domain 0 is the default domain */
+#define WS_SEG_MAX_KERNELS  8   /* CPU kernels open at once on a thread */
+#define WS_SEG_KERNEL_TEXT  256 /* bytes of a CPU kernel's name */
+#define WS_SEG_KERNEL_BYTES 224 /* bytes of a CPU kernel's payload */
 
 enum ws_seg_state {
 	WS_SEG_OPEN = 1,   /* processes may attach */
@@ -395,12 +395,12 @@ struct ws_slot {
 	_Alignas(64) _Atomic uint64_t
 	        done;   /* 0: free or used by CUPTI; else its number in the order of finishing */
 	uint64_t valid; /* bytes of records, once done */
-	_Atomic uint32_t room;              /* enum ws_seg_room */
-	uint32_t image;                     /* image of the process that took it */
+	_Atomic uint32_t room; /* enum ws_seg_room */
+	uint32_t image;        /* image of the process that took it */
 	uint32_t unfinished; /* 1: its process ended while filling it, so the end of the records is
 	                        unknown */
 	int64_t taken_ns;    /* CLOCK_MONOTONIC: its records were written after this time … */
-	int64_t done_ns;  /* … and before; 0: not done */
+	int64_t done_ns;     /* … and before; 0: not done */
 };
 
 /* State of the trace file. Followed by tails[thread_buffer_count], and for each slot the `done` of

@@ -86,7 +86,7 @@ struct ws_work_group {
 struct ws_advice_cell {
 	uint32_t config, class;
 	uint32_t source; /* text: the line of the program that called for it; 0 = not recorded */
-	uint32_t work;                      /* index of the group of operations, WS_NONE */
+	uint32_t work;   /* index of the group of operations, WS_NONE */
 	uint8_t attention, cast, optimizer; /* flags: inside unfused attention, cast, optimizer */
 	int64_t ns;
 };
@@ -119,7 +119,7 @@ struct ws_advice {
 	const struct ws_model *m;
 	const struct ws_selection
 	        *whole; /* selection of all measured steps; tab is for the median one */
-	int64_t gpu_ns;                   /* of that */
+	int64_t gpu_ns; /* of that */
 	uint64_t kernels;
 	const struct ws_step_times *times; /* of all measured steps */
 	const struct ws_idle *idle;
@@ -140,20 +140,20 @@ struct ws_advice {
 	size_t claim_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of judged kernels by launch configuration */
-	double *running_blocks; /* of the rule about them: blocks of all kernels during each */
-	int64_t *class_ns;               /* GPU time by text of the class */
-	uint8_t *is_cast;                /* by launch configuration, from its name: WS_CAST… */
-	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */
+	double *running_blocks;  /* of the rule about them: blocks of all kernels during each */
+	int64_t *class_ns;       /* GPU time by text of the class */
+	uint8_t *is_cast;        /* by launch configuration, from its name: WS_CAST… */
+	uint32_t cast, conv_aux; /* texts of classes, WS_NONE */
 	struct {
 		uint64_t kernels;
 		int64_t gpu_ns,
 		        narrow_ns; /* all judged GPU time; that of casts to and from 8 bits */
 	} casts, optimizer;
-	uint32_t optimizer_device;         /* device of the optimizer's last kernel */
-	bool trains;                       /* there are kernels of backward or the optimizer */
-	uint8_t *attention;                /* enum ws_attention_part of operations of a framework */
-	int64_t attention_ns;              /* GPU time of kernels inside unfused attention */
-	struct ws_tried *tried;            /* by text of a kernel's name */
+	uint32_t optimizer_device; /* device of the optimizer's last kernel */
+	bool trains;               /* there are kernels of backward or the optimizer */
+	uint8_t *attention;        /* enum ws_attention_part of operations of a framework */
+	int64_t attention_ns;      /* GPU time of kernels inside unfused attention */
+	struct ws_tried *tried;    /* by text of a kernel's name */
 
 	struct ws_findings *found;
 	size_t capacity;

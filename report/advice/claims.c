@@ -182,13 +182,11 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	const struct sum s = sum_claim(a, &claim, NULL);
 
 	add_claimed(a,
-	            (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
-	                                !a->replayed->obstacle && !isnan(s.gain_ns) &&
-	                                        !claim.is_bound,
-	                                (double)s.all_ns, scope,
-	                                ws_advice_text(a, "%s%s", evidence,
-	                                               line_of_claim(a, &claim)),
-	                                advice},
+	            (struct ws_finding){
+	                    rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
+	                    !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
+	                    (double)s.all_ns, scope,
+	                    ws_advice_text(a, "%s%s", evidence, line_of_claim(a, &claim)), advice},
 	            claim);
 }
 

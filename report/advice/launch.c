@@ -1,6 +1,6 @@
 /* Rules about waiting of the device: A1 launches, A16 data, A17 communication, A18 copies, A19 host
- * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends, A31 others on the device. All from
- * one analysis, idle.h. */
+ * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends, A31
+ * others on the device. All from one analysis, idle.h. */
 
 #include "report/advice/advice.h"
 #include "report/model/load.h"
@@ -116,8 +116,8 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	const uint64_t gaps = a->idle->all.gaps[use];
 	/* PyTorch's terms are used only for programs of PyTorch */
 	const bool has_ops = a->costs->n > a->costs->nranges;
-	const bool is_torch = has_ops || ws_bytes_begin(ws_meta_value(&a->m->meta, "import.source"),
-	                                                "PyTorch");
+	const bool is_torch =
+	        has_ops || ws_bytes_begin(ws_meta_value(&a->m->meta, "import.source"), "PyTorch");
 	int64_t alloc_ns = 0;
 
 	for (size_t i = 0; i < w->n; i++)
@@ -131,19 +131,20 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	if (use == WS_USE_LAUNCH && waits_for_small_copies(a))
 		return "Copy once: put the small arrays into one array, and copy that";
 	if (use == WS_USE_LAUNCH && !is_torch)
-		return "Launch fewer, larger kernels: fuse them, capture CUDA graphs, or give each more "
+		return "Launch fewer, larger kernels: fuse them, capture CUDA graphs, or give each "
+		       "more "
 		       "to do. Faster kernels do not shorten this wait";
 	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
 		return "Find out what this device waits for: work launched before recording began, "
 		       "another process or the host. The trace does not contain it";
-	if (use == WS_USE_HOST && is_torch && 100 * gaps >= LATE_PERCENT * a->kernels &&
-	    gaps > 1 && a->idle->all.ns[use] < LATE_NS * (int64_t)gaps)
-		return ws_advice_text(a,
-		                      "Fuse operations, capture CUDA graphs, compile the model, or make "
-		                      "batches larger: the host is late for %s of %s kernels%s",
-		                      ws_say_number(a->texts, (double)gaps),
-		                      ws_say_number(a->texts, (double)a->kernels),
-		                      ws_advice_each(a));
+	if (use == WS_USE_HOST && is_torch && 100 * gaps >= LATE_PERCENT * a->kernels && gaps > 1 &&
+	    a->idle->all.ns[use] < LATE_NS * (int64_t)gaps)
+		return ws_advice_text(
+		        a,
+		        "Fuse operations, capture CUDA graphs, compile the model, or make "
+		        "batches larger: the host is late for %s of %s kernels%s",
+		        ws_say_number(a->texts, (double)gaps),
+		        ws_say_number(a->texts, (double)a->kernels), ws_advice_each(a));
 	/* in a trace without steps one gap need not be in a loop */
 	if (use == WS_USE_HOST && !a->found->has_steps &&
 	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])

@@ -32,11 +32,11 @@ static inline int64_t ws_recording_launch_ns(const struct ws_model *m)
 }
 
 struct ws_calibration_cost {
-	size_t pairs;                    /* of neighbours; 0: none, and nothing below is set */
+	size_t pairs;                      /* of neighbours; 0: none, and nothing below is set */
 	double recorded_ns, unrecorded_ns; /* medians of the steps of pairs */
-	double percent;                  /* that the first is over the second */
-	double low, high;                /* 95 % interval of percent; only with enough pairs */
-	bool is_known;                   /* there are enough pairs, and 0 is outside the interval */
+	double percent;                    /* that the first is over the second */
+	double low, high;                  /* 95 % interval of percent; only with enough pairs */
+	bool is_known; /* there are enough pairs, and 0 is outside the interval */
 };
 struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m);
 

@@ -166,7 +166,7 @@ static bool is_too_big(int64_t *sum, int64_t more)
 }
 
 static void put_op(struct finder *f, uint32_t source, uint32_t facts, bool is_replay, int64_t flops,
-                int64_t bytes)
+                   int64_t bytes)
 {
 	const struct kept kept = {source, facts, is_replay, is_too_big(&f->flops, flops),
 	                          is_too_big(&f->bytes, bytes)};
@@ -204,7 +204,7 @@ static void add_replays(struct finder *f, bool of_ranges)
 			const struct ws_op_config *facts = ws_cpu_op_config(f->m, source);
 
 			put_op(f, source, f->m->cpu_ops.config[source], true, facts->flops,
-			    facts->bytes);
+			       facts->bytes);
 		}
 	}
 }

@@ -8,8 +8,8 @@
 
 /* One call of an operation. */
 struct ws_cost_op {
-	uint32_t name;           /* text */
-	uint32_t class;          /* text, 0 = unknown */
+	uint32_t name;  /* text */
+	uint32_t class; /* text, 0 = unknown */
 	uint32_t dtype; /* text, 0 = unknown; of its longest kernel if known, else as recorded */
 	uint32_t direction;      /* text, 0 = unknown */
 	int64_t flops, bytes;    /* -1 = not known */
@@ -21,9 +21,9 @@ struct ws_cost_op {
 	uint32_t range, cpu_op; /* row, or number of an operation; the other is WS_NONE */
 	uint32_t
 	        path; /* path of the innermost NVTX range that contains it, or of itself; WS_NONE */
-	uint32_t step;          /* WS_NONE */
-	uint32_t device;        /* of its kernels; WS_NONE without any */
-	uint8_t tensor;         /* enum ws_tensor, of its longest kernel */
+	uint32_t step;   /* WS_NONE */
+	uint32_t device; /* of its kernels; WS_NONE without any */
+	uint8_t tensor;  /* enum ws_tensor, of its longest kernel */
 };
 
 /*

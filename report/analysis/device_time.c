@@ -20,8 +20,8 @@ struct finder {
 	int64_t *reach_ns; /* the latest end up to each window */
 	int64_t *device_start,
 	        *device_end; /* bounds of each window's work; start INT64_MAX: none */
-	int64_t earlier_ns;                 /* end of the work before all steps */
-	int64_t unknown_ns;                 /* … or of work without a launch record */
+	int64_t earlier_ns;  /* end of the work before all steps */
+	int64_t unknown_ns;  /* … or of work without a launch record */
 	struct ws_arena temp;
 };
 
@@ -251,10 +251,9 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 		move_bounds(&f);
 	windows->window = f.windows;
 	windows->n = f.n;
-	windows->gpu_begin_ns = f.n && f.unknown_ns > f.windows[0].start_ns
-	                                ? f.unknown_ns
-	                        : f.n ? f.windows[0].start_ns
-	                              : 0;
+	windows->gpu_begin_ns = f.n && f.unknown_ns > f.windows[0].start_ns ? f.unknown_ns
+	                        : f.n                                       ? f.windows[0].start_ns
+	                                                                    : 0;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;

@@ -91,7 +91,7 @@ struct ws_digest {
 	size_t npaths, paths_capacity;
 	struct ws_call_sums *calls; /* by text of the name */
 	int64_t *flops; /* by kernel name: FLOPs of operations whose kernels all have this name */
-	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */
+	uint8_t *flops_unknown; /* by kernel name: some kernels have no such operation */
 	size_t ntexts;
 	uint64_t kernels;
 	uint64_t ncalls; /* of any scope */
@@ -184,8 +184,8 @@ struct ws_relations {
 	struct ws_kernel_rows kernels;
 	struct ws_launch_sums *launches;
 	size_t nlaunches, launches_capacity;
-	bool has_launches;       /* the launches are computed */
-	uint64_t without_launch; /* kernels without a known launch */
+	bool has_launches;                    /* the launches are computed */
+	uint64_t without_launch;              /* kernels without a known launch */
 	struct ws_range_energy *range_energy; /* analysis/energy.c; NULL: not computed */
 	size_t nrange_energy;
 	struct ws_clock_row *clocks;

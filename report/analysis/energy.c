@@ -10,8 +10,10 @@
 
 static struct ws_energy no_energy(void)
 {
-	return (struct ws_energy){
-	        .sm_min_mhz = -1, .coolest_c = -1, .hottest_c = -1, .last = SIZE_MAX};
+	return (struct ws_energy){.sm_min_mhz = -1,
+	                          .coolest_c = -1,
+	                          .hottest_c = -1,
+	                          .last = SIZE_MAX};
 }
 
 /* The counter at a time between two samples, linear between these. */
@@ -32,8 +34,8 @@ static bool read_counter(const struct ws_device_energy *of, int64_t time_ns, str
 		*out = (struct counter_at){n - 1, n - 1, p[n - 1].mj, 0};
 		return true;
 	}
-	const double part = (double)(time_ns - p[n - 1].time_ns) /
-	                    (double)(p[n].time_ns - p[n - 1].time_ns);
+	const double part =
+	        (double)(time_ns - p[n - 1].time_ns) / (double)(p[n].time_ns - p[n - 1].time_ns);
 	const double between = p[n].mj - p[n - 1].mj;
 
 	*out = (struct counter_at){n - 1, n, p[n - 1].mj + part * between,
@@ -83,9 +85,9 @@ static void add_span(const struct ws_device_energy *of, int64_t start_ns, int64_
 	for (i -= i > 0; i < of->n; i++) {
 		const int64_t begin = i ? s[i - 1].time_ns + (s[i].time_ns - s[i - 1].time_ns) / 2
 		                        : s[i].time_ns,
-		              end = i + 1 < of->n ? s[i].time_ns +
-		                                            (s[i + 1].time_ns - s[i].time_ns) / 2
-		                                  : s[i].time_ns;
+		              end = i + 1 < of->n
+		                            ? s[i].time_ns + (s[i + 1].time_ns - s[i].time_ns) / 2
+		                            : s[i].time_ns;
 		const double ns = (double)((end < end_ns ? end : end_ns) -
 		                           (begin > start_ns ? begin : start_ns));
 
@@ -265,25 +267,26 @@ static void put_known(struct ws_put *out, int64_t value)
 		ws_put_int(out, value);
 }
 
-#define GPU_ENERGY(X)                                                                      \
-	X(device, ws_put_count(out, m->devices[d].id))                                     \
-	X(name, ws_put_text(out, m->texts[m->devices[d].name]))                            \
-	X(samples, ws_put_count(out, e->samples))                                          \
-	X(steps, if (of_steps) ws_put_count(out, e->known))                                \
-	X(energy_j, if (has_energy) ws_put_real(out, e->mj / 1e3))                         \
-	X(error_j, if (has_energy) ws_put_real(out, e->error_mj / 1e3))                    \
-	X(step_j, if (of_steps && has_energy) ws_put_real(out, e->mj / 1e3 / (double)e->known)) \
-	X(tokens_per_j, if (of_steps && has_energy) put_rate(r->tab, "tokens_per_step", out)) \
-	X(images_per_j, if (of_steps && has_energy) put_rate(r->tab, "images_per_step", out)) \
-	X(power_w, if (has_energy) ws_put_real(out, 1e6 * e->mj / (double)e->known_ns))    \
-	X(sm_mhz, if (is_known) ws_put_real(out, ws_time_mean(e->sm_mhz)))                               \
-	X(sm_min_mhz, if (is_known) put_known(out, e->sm_min_mhz))                         \
-	X(memory_mhz, if (is_known) ws_put_real(out, ws_time_mean(e->memory_mhz)))                       \
-	X(coolest_c, if (is_known) put_known(out, e->coolest_c))                           \
-	X(hottest_c, if (is_known) put_known(out, e->hottest_c))                           \
-	X(throttled, if (is_known) ws_put_real(out, ws_time_mean(e->throttled)))                         \
-	X(reasons, if (is_known && e->throttled.ns > 0) ws_put_str(out, ws_throttle_shares(e, &r->arena))) \
-	X(known_ns, if (has_energy) ws_put_int(out, e->known_ns))                          \
+#define GPU_ENERGY(X)                                                                             \
+	X(device, ws_put_count(out, m->devices[d].id))                                            \
+	X(name, ws_put_text(out, m->texts[m->devices[d].name]))                                   \
+	X(samples, ws_put_count(out, e->samples))                                                 \
+	X(steps, if (of_steps) ws_put_count(out, e->known))                                       \
+	X(energy_j, if (has_energy) ws_put_real(out, e->mj / 1e3))                                \
+	X(error_j, if (has_energy) ws_put_real(out, e->error_mj / 1e3))                           \
+	X(step_j, if (of_steps && has_energy) ws_put_real(out, e->mj / 1e3 / (double)e->known))   \
+	X(tokens_per_j, if (of_steps && has_energy) put_rate(r->tab, "tokens_per_step", out))     \
+	X(images_per_j, if (of_steps && has_energy) put_rate(r->tab, "images_per_step", out))     \
+	X(power_w, if (has_energy) ws_put_real(out, 1e6 * e->mj / (double)e->known_ns))           \
+	X(sm_mhz, if (is_known) ws_put_real(out, ws_time_mean(e->sm_mhz)))                        \
+	X(sm_min_mhz, if (is_known) put_known(out, e->sm_min_mhz))                                \
+	X(memory_mhz, if (is_known) ws_put_real(out, ws_time_mean(e->memory_mhz)))                \
+	X(coolest_c, if (is_known) put_known(out, e->coolest_c))                                  \
+	X(hottest_c, if (is_known) put_known(out, e->hottest_c))                                  \
+	X(throttled, if (is_known) ws_put_real(out, ws_time_mean(e->throttled)))                  \
+	X(reasons,                                                                                \
+	  if (is_known && e->throttled.ns > 0) ws_put_str(out, ws_throttle_shares(e, &r->arena))) \
+	X(known_ns, if (has_energy) ws_put_int(out, e->known_ns))                                 \
 	X(resets, ws_put_count(out, e->resets))
 
 static void put_gpu_energy(void *ctx, size_t row, int column, struct ws_put *out)
@@ -369,14 +372,14 @@ static size_t count_ranges(void *ctx)
 	return r->nrange_energy;
 }
 
-#define RANGE_ENERGY(X)                                                                          \
-	X(path_id, ws_put_int(out, e->path))                                                     \
-	X(instances, ws_put_count(out, e->instances))                                            \
-	X(counted, ws_put_count(out, e->counted))                                                \
-	X(energy_j, if (e->counted) ws_put_real(out, e->mj / 1e3))                               \
-	X(error_j, if (e->counted) ws_put_real(out, e->error_mj / 1e3))                          \
-	X(power_w, if (e->counted) ws_put_real(out, 1e6 * e->mj / e->counted_ns))        \
-	X(sm_mhz, ws_put_real(out, ws_time_mean(e->sm_mhz)))                          \
+#define RANGE_ENERGY(X)                                                           \
+	X(path_id, ws_put_int(out, e->path))                                      \
+	X(instances, ws_put_count(out, e->instances))                             \
+	X(counted, ws_put_count(out, e->counted))                                 \
+	X(energy_j, if (e->counted) ws_put_real(out, e->mj / 1e3))                \
+	X(error_j, if (e->counted) ws_put_real(out, e->error_mj / 1e3))           \
+	X(power_w, if (e->counted) ws_put_real(out, 1e6 * e->mj / e->counted_ns)) \
+	X(sm_mhz, ws_put_real(out, ws_time_mean(e->sm_mhz)))                      \
 	X(throttled, ws_put_real(out, ws_time_mean(e->throttled)))
 
 static void put_range_energy(void *ctx, size_t row, int column, struct ws_put *out)
@@ -409,8 +412,9 @@ static size_t count_clocks(void *ctx)
 		const size_t each = (all[d].n + ROWS_OF_DEVICE - 1) / ROWS_OF_DEVICE;
 
 		for (size_t i = 0; i < all[d].n; i += each)
-			r->clocks[r->nclocks++] = (struct ws_clock_row){
-			        &all[d], d, i, all[d].n - i < each ? all[d].n - i : each};
+			r->clocks[r->nclocks++] =
+			        (struct ws_clock_row){&all[d], d, i,
+			                              all[d].n - i < each ? all[d].n - i : each};
 	}
 	return r->nclocks;
 }
@@ -450,14 +454,14 @@ static void put_reasons(struct ws_put *out, const struct ws_clock_row *c)
 }
 
 #define OF_SAMPLE(column) offsetof(struct ws_row_gpu_sample, column)
-#define GPU_CLOCK(X)                                                              \
+#define GPU_CLOCK(X)                                                                   \
 	X(time_ns, ws_put_int(out, c->energy->sample[c->first].time_ns - m->begin_ns)) \
-	X(device, ws_put_count(out, m->devices[c->device].id))                    \
-	X(samples, ws_put_count(out, c->n))                                       \
-	X(power_w, put_mean(out, c, OF_SAMPLE(power_mw), 1e3))                    \
-	X(sm_mhz, put_mean(out, c, OF_SAMPLE(sm_mhz), 1))                         \
-	X(memory_mhz, put_mean(out, c, OF_SAMPLE(memory_mhz), 1))                 \
-	X(temperature_c, put_mean(out, c, OF_SAMPLE(temperature_c), 1))           \
+	X(device, ws_put_count(out, m->devices[c->device].id))                         \
+	X(samples, ws_put_count(out, c->n))                                            \
+	X(power_w, put_mean(out, c, OF_SAMPLE(power_mw), 1e3))                         \
+	X(sm_mhz, put_mean(out, c, OF_SAMPLE(sm_mhz), 1))                              \
+	X(memory_mhz, put_mean(out, c, OF_SAMPLE(memory_mhz), 1))                      \
+	X(temperature_c, put_mean(out, c, OF_SAMPLE(temperature_c), 1))                \
 	X(reasons, put_reasons(out, c))
 
 static void put_gpu_clock(void *ctx, size_t row, int column, struct ws_put *out)

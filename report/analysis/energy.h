@@ -11,9 +11,9 @@
 /* With fewer samples inside nothing is said of a time. */
 #define WS_ENERGY_LEAST_SAMPLES 5
 /* Clocks are reduced for another reason than an idle GPU or clocks chosen by the user. */
-#define WS_IS_THROTTLED(bits) \
-	((bits) > 0 &&        \
-	 (bits) & ~(INT64_C(1) << WS_THROTTLE_gpu_idle | INT64_C(1) << WS_THROTTLE_applications_clocks))
+#define WS_IS_THROTTLED(bits)                                          \
+	((bits) > 0 && (bits) & ~(INT64_C(1) << WS_THROTTLE_gpu_idle | \
+	                          INT64_C(1) << WS_THROTTLE_applications_clocks))
 
 /* A mean by time. */
 struct ws_time_mean {
@@ -27,15 +27,16 @@ static inline double ws_time_mean(struct ws_time_mean mean)
 
 /* Sums over spans of time. */
 struct ws_energy {
-	uint64_t known;       /* spans whose energy is known */
-	int64_t known_ns;     /* their time */
-	double mj, error_mj;  /* their energy, and the most by which it is wrong */
-	uint64_t samples;     /* inside the spans; one at the end is of the next */
-	uint64_t resets;      /* spans in which the counter of energy began again */
+	uint64_t known;      /* spans whose energy is known */
+	int64_t known_ns;    /* their time */
+	double mj, error_mj; /* their energy, and the most by which it is wrong */
+	uint64_t samples;    /* inside the spans; one at the end is of the next */
+	uint64_t resets;     /* spans in which the counter of energy began again */
 	struct ws_time_mean sm_mhz, memory_mhz;
 	struct ws_time_mean throttled; /* percent of the time */
-	struct ws_time_mean reason[WS_THROTTLE_REASONS + 1]; /* the same for each; the last: others */
-	int64_t sm_min_mhz, coolest_c, hottest_c;            /* -1: unknown */
+	struct ws_time_mean
+	        reason[WS_THROTTLE_REASONS + 1];  /* the same for each; the last: others */
+	int64_t sm_min_mhz, coolest_c, hottest_c; /* -1: unknown */
 	/* the point after the last span, SIZE_MAX: none; its part of error_mj */
 	size_t last;
 	double last_mj;
@@ -48,7 +49,7 @@ struct ws_device_energy {
 		int64_t time_ns;
 		double mj;       /* since the first, resets left out */
 		uint64_t resets; /* until here */
-	} *point;
+	} * point;
 	size_t npoints;
 	struct ws_energy steps; /* over the windows in the scope: measured steps, or all */
 };

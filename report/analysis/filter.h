@@ -31,10 +31,10 @@ struct ws_selection {
 	                                       without a filter */
 	uint64_t pid;
 	bool has_nvtx, has_steps, has_device, has_process;
-	bool has_launched;     /* a filter of device work: device, stream or kernel */
-	int is_empty;          /* no record passes the filter */
-	char *words;           /* the filters in words; "" = none */
-	char *scope_words;     /* the part of the run, in words */
+	bool has_launched; /* a filter of device work: device, stream or kernel */
+	int is_empty;      /* no record passes the filter */
+	char *words;       /* the filters in words; "" = none */
+	char *scope_words; /* the part of the run, in words */
 	/* the selection of which this is one step; NULL: it was made by a filter */
 	const struct ws_selection *whole;
 	uint32_t step;         /* that step of the model */

@@ -36,13 +36,13 @@ struct finder {
 	struct ws_idle *out;
 	struct ws_arena *results; /* arena of the result */
 	const struct ws_host_activity *host;
-	bool may_wait;       /* a recorded cause can delay launched work */
+	bool may_wait;                /* a recorded cause can delay launched work */
 	struct ws_spans recording;    /* when threads recorded, by known costs: on_thread */
 	int64_t apart_ns;             /* in these, begins of threads are so far apart */
 	bool is_whole;                /* recording counts as what it delays */
 	const double *measured_share; /* of ws_idle */
-	struct place *place; /* by device */
-	uint32_t device;     /* the current device */
+	struct place *place;          /* by device */
+	uint32_t device;              /* the current device */
 	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* may be NULL */
 	void *ctx;
 	struct ws_arena arena;
@@ -173,8 +173,9 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		add_part(&g, to_ns, WS_USE_UNKNOWN);
 		return g;
 	}
-	const struct ws_joined_call *call = since_ns == INT64_MIN || !next ? NULL
-	                                      : ws_joined_rows_call(c->sel->rows, next->call);
+	const struct ws_joined_call *call = since_ns == INT64_MIN || !next
+	                                            ? NULL
+	                                            : ws_joined_rows_call(c->sel->rows, next->call);
 	if (!call) {
 		const bool is_known = next && since_ns != INT64_MIN;
 

@@ -58,7 +58,8 @@
 	X(PAGING, "page faults of managed memory",                                                 \
 	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
 	  "or a kernel touched them",                                                              \
-	  "Prefetch managed memory, advise where it lives, or allocate it on the device. What the " \
+	  "Prefetch managed memory, advise where it lives, or allocate it on the device. What "    \
+	  "the "                                                                                   \
 	  "host does with the pages is in this time, too.")                                        \
 	X(SHARED, "another process had the GPU",                                                   \
 	  "the next work had been launched, but began late, and the GPU turned from one context "  \
@@ -102,7 +103,7 @@ struct ws_device_use {
 	uint64_t gaps[WS_USES];
 	int64_t longest_ns[WS_USES];
 	uint64_t kernels;
-	int64_t kernel_median_ns; /* 0 without kernels */
+	int64_t kernel_median_ns;      /* 0 without kernels */
 	int64_t recording_ns[WS_USES]; /* parts of ns[WS_USE_RECORDING], by the use that has the
 	                                  rest of the gap */
 };
@@ -111,11 +112,11 @@ struct ws_device_use {
 struct ws_idle_verdict {
 	bool known; /* if false, `obstacle` says why */
 	const char *obstacle;
-	bool busy;         /* computing for more than WS_IDLE_BUSY_PERCENT */
-	enum ws_use cause; /* the largest use but computing and recording */
-	bool launch_bound; /* whatever recording takes, within its uncertainty */
-	bool may_be_bound; /* not launch_bound, or only because of recording: cannot tell */
-	double percent;    /* share of the cause in the time of the devices without recording */
+	bool busy;           /* computing for more than WS_IDLE_BUSY_PERCENT */
+	enum ws_use cause;   /* the largest use but computing and recording */
+	bool launch_bound;   /* whatever recording takes, within its uncertainty */
+	bool may_be_bound;   /* not launch_bound, or only because of recording: cannot tell */
+	double percent;      /* share of the cause in the time of the devices without recording */
 	double busy_percent; /* share of computing */
 	double recording_percent; /* share of recording in the time with it */
 };
@@ -200,12 +201,12 @@ const char *ws_idle_recording_words(const struct ws_model *m, const struct ws_id
 bool ws_call_waits(struct ws_bytes name);
 
 struct ws_host_activity {
-	struct ws_spans data;  /* times of loading data: disjoint, by begin */
-	struct ws_spans setup; /* times of start-up work, the same */
-	struct ws_spans alloc; /* times of repeated allocations and releases, the same */
-	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
-	int64_t *wait_end_ns;  /* the latest end up to each of them */
-	uint64_t captured;     /* launches captured into a graph, which did not run */
+	struct ws_spans data;     /* times of loading data: disjoint, by begin */
+	struct ws_spans setup;    /* times of start-up work, the same */
+	struct ws_spans alloc;    /* times of repeated allocations and releases, the same */
+	struct ws_spans waits;    /* calls that wait for a device, by begin, not merged */
+	int64_t *wait_end_ns;     /* the latest end up to each of them */
+	uint64_t captured;        /* launches captured into a graph, which did not run */
 	struct ws_spans searches; /* part of setup: a library searched for its fastest algorithm */
 	size_t first_steps;       /* measured steps at the begin that are start-up, whole */
 };

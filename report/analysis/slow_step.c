@@ -42,7 +42,8 @@ static const char *number_of(struct finder *f, const struct ws_time_window *w)
 
 static bool is_step_at(const struct ws_model_step *step, int64_t at_ns)
 {
-	return at_ns >= step->start_ns && (uint64_t)at_ns - (uint64_t)step->start_ns < (uint64_t)step->total_ns;
+	return at_ns >= step->start_ns &&
+	       (uint64_t)at_ns - (uint64_t)step->start_ns < (uint64_t)step->total_ns;
 }
 
 /* The step for which a flight recorder wrote the trace: of steps of several threads at a time the
@@ -112,8 +113,8 @@ static void find_steps(struct finder *f)
 	const int64_t told_ns = ws_meta_number(&f->m->meta, "flight.step_ns", 0),
 	              start_ns = ws_meta_number(&f->m->meta, "flight.step_start_ns", INT64_MIN);
 
-	s->slow = told_ns > 0 ? find_told(f, w, start_ns,
-	                                        (int64_t)((uint64_t)start_ns + (uint64_t)told_ns / 2))
+	s->slow = told_ns > 0                            ? find_told(f, w, start_ns,
+	                                                             (int64_t)((uint64_t)start_ns + (uint64_t)told_ns / 2))
 	          : w->n && w->window[0].step != WS_NONE ? find_longest(f, w)
 	                                                 : NULL;
 	if (!s->slow) {
@@ -165,8 +166,7 @@ static void add_windows(struct finder *f)
 {
 	const struct ws_windows *w = ws_windows(f->m, f->sel);
 	const struct ws_step_times *times = ws_step_times(f->m, f->sel);
-	const struct ws_idle *idle =
-	        ws_model_has_work(f->m) ? ws_idle_find(f->m, f->sel) : NULL;
+	const struct ws_idle *idle = ws_model_has_work(f->m) ? ws_idle_find(f->m, f->sel) : NULL;
 
 	for (size_t i = 0; i < w->n; i++) {
 		const uint32_t step = w->window[i].step;
@@ -221,8 +221,8 @@ static void add_host(struct finder *f)
 			continue;
 		add(f, step, part_of(f, WS_SLOW_OP, ops->name[i], m->ntexts), ns, 1);
 		if (ops->parent[i] != WS_NONE)
-			add(f, step,
-			    part_of(f, WS_SLOW_OP, ops->name[ops->parent[i]], m->ntexts), -ns, 0);
+			add(f, step, part_of(f, WS_SLOW_OP, ops->name[ops->parent[i]], m->ntexts),
+			    -ns, 0);
 	}
 }
 
@@ -248,8 +248,7 @@ static void add_work(struct finder *f)
 
 		if (w->kind != WS_WORK_GRAPH && w->step != WS_NONE && f->sel->work[i] &&
 		    ws_step_selected(m, f->sel, w->step))
-			add(f, w->step,
-			    part_of(f, WS_SLOW_COPY, ws_copy_name_of(w), WS_COPY_NAMES),
+			add(f, w->step, part_of(f, WS_SLOW_COPY, ws_copy_name_of(w), WS_COPY_NAMES),
 			    w->no_time ? 0 : (double)w->dur_ns, 1);
 	}
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
@@ -355,8 +354,8 @@ static const char *part_words(const struct ws_slow_step *s, const struct ws_slow
 	if (!(p->count[WS_SLOW_OTHERS] > 0))
 		return "in no other step";
 	if (n > median)
-		return ws_arena_format(texts, "%s instances instead of %s",
-		                       ws_say_number(texts, n), ws_say_number(texts, median));
+		return ws_arena_format(texts, "%s instances instead of %s", ws_say_number(texts, n),
+		                       ws_say_number(texts, median));
 	if (!(ratio > 1))
 		return NULL;
 	return ws_arena_format(texts, "each %s times as long%s%s", ws_say_number(texts, ratio),
@@ -446,7 +445,8 @@ static const char *computing_words(struct finder *f, double longer_ns)
 	if (why == NEW)
 		return ws_arena_format(f->arena, ", by %s, which no other step runs", name);
 	if (why == MORE)
-		return ws_arena_format(f->arena, ", by more kernels: %s instances of %s instead of %s",
+		return ws_arena_format(f->arena,
+		                       ", by more kernels: %s instances of %s instead of %s",
 		                       ws_say_number(f->arena, most[why]->count[WS_SLOW_IT]), name,
 		                       ws_say_number(f->arena, most[why]->count[WS_SLOW_MEDIAN]));
 	return ws_arena_format(f->arena, ": the same kernels take %s times as long; %s",
@@ -483,12 +483,16 @@ static void find_cause(struct finder *f)
 	const char *host = host_words(f, MAIN_SHARE * all_ns);
 
 	if (use && share < MAIN_SHARE)
-		s->cause = ws_arena_format(
-		        f->arena, "cannot tell: nothing that the device did or waited for has half of it; most has %s, %s",
-		        name_of(f->m, use, f->arena), ws_say_percent(f->arena, 100 * share));
+		s->cause = ws_arena_format(f->arena,
+		                           "cannot tell: nothing that the device did or waited for "
+		                           "has half of it; most has %s, %s",
+		                           name_of(f->m, use, f->arena),
+		                           ws_say_percent(f->arena, 100 * share));
 	else if (use && use->name == WS_USE_UNKNOWN)
-		s->cause = ws_arena_format(f->arena, "cannot tell: the device was idle%s, and nothing "
-		                                     "that was recorded explains it", host);
+		s->cause = ws_arena_format(f->arena,
+		                           "cannot tell: the device was idle%s, and nothing "
+		                           "that was recorded explains it",
+		                           host);
 	else if (use)
 		s->cause = ws_arena_format(f->arena, "%s (%s)%s", name_of(f->m, use, f->arena),
 		                           ws_say_percent(f->arena, 100 * share),
@@ -557,27 +561,27 @@ static size_t count_parts(void *ctx)
 	return ws_slow_step(tab->m, tab->sel)->nparts;
 }
 
-#define OF_STEP(value) \
+#define OF_STEP(value)                           \
 	if (p->kind == WS_SLOW_STEP && is_known) \
 	ws_put_real(out, value)
-#define COUNTED(side)                             \
+#define COUNTED(side)                                           \
 	if (p->kind != WS_SLOW_USE && p->kind != WS_SLOW_PHASE) \
 	ws_put_real(out, p->count[side])
-#define SLOW_PART(X)                                                                           \
-	X(place, ws_put_int(out, p->kind))                                                     \
-	X(kind, ws_put_str(out, kinds[p->kind]))                                               \
-	X(name, ws_put_str(out, name_of(m, p, &r->arena)))                                     \
-	X(slow_ns, ws_put_real(out, p->ns[WS_SLOW_IT]))                                        \
-	X(median_ns, ws_put_real(out, p->ns[WS_SLOW_MEDIAN]))                                  \
-	X(others_ns, ws_put_real(out, p->ns[WS_SLOW_OTHERS] / (double)s->nothers))             \
-	X(more_ns, ws_put_real(out, more_ns(p)))                                               \
-	X(step_more_ns, ws_put_int(out, length_of(s->slow) - length_of(s->median)))            \
-	X(slow_count, COUNTED(WS_SLOW_IT))                                                     \
-	X(median_count, COUNTED(WS_SLOW_MEDIAN))                                               \
-	X(cause, ws_put_str(out, part_words(s, p, &r->arena)))                                 \
-	X(slow_mhz, OF_STEP(ws_time_mean(s->energy[0].sm_mhz)))                                \
-	X(others_mhz, OF_STEP(ws_time_mean(s->energy[1].sm_mhz)))                              \
-	X(slow_w, OF_STEP(power_w(&s->energy[0])))                                             \
+#define SLOW_PART(X)                                                                \
+	X(place, ws_put_int(out, p->kind))                                          \
+	X(kind, ws_put_str(out, kinds[p->kind]))                                    \
+	X(name, ws_put_str(out, name_of(m, p, &r->arena)))                          \
+	X(slow_ns, ws_put_real(out, p->ns[WS_SLOW_IT]))                             \
+	X(median_ns, ws_put_real(out, p->ns[WS_SLOW_MEDIAN]))                       \
+	X(others_ns, ws_put_real(out, p->ns[WS_SLOW_OTHERS] / (double)s->nothers))  \
+	X(more_ns, ws_put_real(out, more_ns(p)))                                    \
+	X(step_more_ns, ws_put_int(out, length_of(s->slow) - length_of(s->median))) \
+	X(slow_count, COUNTED(WS_SLOW_IT))                                          \
+	X(median_count, COUNTED(WS_SLOW_MEDIAN))                                    \
+	X(cause, ws_put_str(out, part_words(s, p, &r->arena)))                      \
+	X(slow_mhz, OF_STEP(ws_time_mean(s->energy[0].sm_mhz)))                     \
+	X(others_mhz, OF_STEP(ws_time_mean(s->energy[1].sm_mhz)))                   \
+	X(slow_w, OF_STEP(power_w(&s->energy[0])))                                  \
 	X(others_w, OF_STEP(power_w(&s->energy[1])))
 
 static void put_part(void *ctx, size_t row, int column, struct ws_put *out)

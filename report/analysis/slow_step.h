@@ -9,7 +9,7 @@
 /* X(NAME, "what a part is") */
 #define WS_SLOW_KIND_LIST(X)    \
 	X(STEP, "step")         \
-	X(USE, "device time")    \
+	X(USE, "device time")   \
 	X(PHASE, "phase")       \
 	X(RANGE, "range")       \
 	X(CLASS, "op class")    \

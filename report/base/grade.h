@@ -87,11 +87,11 @@ struct ws_comparison {
 	double typical[2]; /* step of A, of B: the geometric mean of the recordings' medians */
 	double ratio;      /* B / A of these; NaN if a side has no sample */
 	double low, high;  /* 95 % interval of ratio; of PAIRS 99 % */
-	double p; /* two-sided probability of a ratio this far from 1 by chance; NaN: unknown */
-	double error;      /* standard error of log(ratio) */
-	double df;         /* degrees of freedom of error */
-	double spread;     /* standard deviation of the logarithms of recordings: measured, or for
-	                      WS_BASIS_STEPS the assumed one plus the noise of a recording's steps */
+	double p;     /* two-sided probability of a ratio this far from 1 by chance; NaN: unknown */
+	double error; /* standard error of log(ratio) */
+	double df;    /* degrees of freedom of error */
+	double spread; /* standard deviation of the logarithms of recordings: measured, or for
+	                  WS_BASIS_STEPS the assumed one plus the noise of a recording's steps */
 	size_t recordings[2], steps[2];
 	double run_noise; /* assumed between recordings (STEPS); NaN = unknown */
 	/* >= 1, set by the caller between ws_compare and ws_grade_rows: factors by which B would be
@@ -114,8 +114,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
  * of a run. nlong: long steps of each side; NULL = not counted.
  */
 void ws_compare_means(const struct ws_samples *a, const struct ws_samples *b,
-                      const struct ws_grade_opts *opts, struct ws_comparison *out,
-                      size_t nlong[2]);
+                      const struct ws_grade_opts *opts, struct ws_comparison *out, size_t nlong[2]);
 /*
  * Grade the rows of one table together (Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995) 289).
  * A row that is UNLIKE or NONE already stays so and does not count. With fewer than

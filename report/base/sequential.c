@@ -6,9 +6,9 @@
 
 /*
  * Bets against a centre: if it is true, then the size of a distance from it says nothing about its
- * sign. A bettor who has seen the size stakes on the sign at fair odds, so the expected wealth stays
- * 1, and it ever reaches 1 / chance with at most that chance (Ville 1939). Six bettors share the
- * first unit: three stakes, each on either sign.
+ * sign. A bettor who has seen the size stakes on the sign at fair odds, so the expected wealth
+ * stays 1, and it ever reaches 1 / chance with at most that chance (Ville 1939). Six bettors share
+ * the first unit: three stakes, each on either sign.
  */
 static const double stakes[] = {0.5, 1.5, 4, -0.5, -1.5, -4};
 #define BETTORS (sizeof(stakes) / sizeof(*stakes))

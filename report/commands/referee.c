@@ -32,7 +32,7 @@ static bool has_failed(const char *folder, char side, size_t pair)
 }
 
 enum ws_status ws_pairs_list(const char *folder, struct ws_trace_list list[2], size_t *failed,
-                                 struct ws_err *err)
+                             struct ws_err *err)
 {
 	bool any = true;
 

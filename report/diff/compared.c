@@ -139,10 +139,10 @@ static void put_matched_by(struct ws_put *out, const struct ws_diff_row *row)
 	X(diff_ns, if (has_both) ws_put_real(out, row->c.typical[1] - row->c.typical[0]))         \
 	X(low_ns, if (has_noise) ws_put_real(out, row->c.typical[0] * (row->c.low - 1)))          \
 	X(high_ns, if (has_noise) ws_put_real(out, row->c.typical[0] * (row->c.high - 1)))        \
-	X(noise, if (has_noise) ws_put_str(out, ws_grade_is_different(row->c.grade) ||            \
-	                                                        row->by_clocks                    \
-	                                                ? "beyond noise"                          \
-	                                                : "within noise"))
+	X(noise,                                                                                  \
+	  if (has_noise) ws_put_str(out, ws_grade_is_different(row->c.grade) || row->by_clocks    \
+	                                         ? "beyond noise"                                 \
+	                                         : "within noise"))
 
 static void put_compared(void *ctx, size_t number, int column, struct ws_put *out)
 {

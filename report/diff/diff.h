@@ -44,8 +44,8 @@ struct ws_diff_result {
 	char reasons[512]; /* why the work is not the same, joined; "" = it is the same */
 	struct ws_comparison overall; /* of steps or elapsed time; basis NONE: there is none */
 	struct ws_comparison mean; /* of mean steps, if it certainly differs from that; else NONE */
-	double clock_mhz[2];          /* mean of each side; 0 = not recorded */
-	size_t copies[2]; /* number of recordings of each side that are copies of another one */
+	double clock_mhz[2];       /* mean of each side; 0 = not recorded */
+	size_t copies[2];   /* number of recordings of each side that are copies of another one */
 	size_t pairs_apart; /* pairs that are left out because the clocks of their runs differed */
 };
 
@@ -167,7 +167,7 @@ enum ws_referee_verdict {
 struct ws_referee_result {
 	size_t pairs_failed; /* set by the caller: pairs with a run that failed */
 	enum ws_referee_verdict verdict;
-	bool is_finding; /* B is slower, or what it claims is not so */
+	bool is_finding;  /* B is slower, or what it claims is not so */
 	char words[2048]; /* the verdict in sentences */
 };
 

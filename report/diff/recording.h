@@ -127,11 +127,11 @@ struct ws_work_place {
 struct ws_evidence {
 	struct ws_work_place *places; /* several may have one name */
 	size_t nplaces;
-	double behind_ns;             /* device work after the end of the median step's range */
-	uint64_t behind_stream;       /* the stream of the last kernel of such a step */
-	double recorder_ns;           /* estimated cost of recording, per sample */
-	bool claims;                  /* has WS_CLAIMED_STEP */
-	double claimed_ns;            /* its value; NaN = none, or no time */
+	double behind_ns;       /* device work after the end of the median step's range */
+	uint64_t behind_stream; /* the stream of the last kernel of such a step */
+	double recorder_ns;     /* estimated cost of recording, per sample */
+	bool claims;            /* has WS_CLAIMED_STEP */
+	double claimed_ns;      /* its value; NaN = none, or no time */
 	/* the largest share of its time that work needs at a peak of the device (0 = not known),
 	 * and a sentence about it without its full stop */
 	double peak_share;
@@ -164,23 +164,23 @@ struct ws_recording {
 	uint64_t *dtypes; /* per place: bits of the dtypes read in it */
 	size_t nplaces;
 	size_t incomplete_steps; /* steps that are not measured, as their records are not whole */
-	size_t unfinished;           /* steps during which recording ended, which are left out */
-	uint32_t ndevices;           /* that ran kernels */
-	int on_cpu;                  /* as ws_model_on_cpu */
-	bool has_host_ops;           /* no device work: operations on the host are compared */
+	size_t unfinished;       /* steps during which recording ended, which are left out */
+	uint32_t ndevices;       /* that ran kernels */
+	int on_cpu;              /* as ws_model_on_cpu */
+	bool has_host_ops;       /* no device work: operations on the host are compared */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
-	uint64_t lost; /* records that were not recorded, as far as they are counted */
-	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
-	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
+	uint64_t lost;      /* records that were not recorded, as far as they are counted */
+	int64_t peak_bytes; /* allocated on a device; -1 = not recorded */
+	int64_t graphs_ns;  /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */
 	char peak[240];                  /* peak rate used for the utilizations */
 	/* the multiprocessors' clock: the mean of its samples in the measured steps, and of the
 	 * readings at begin and end; 0 = not recorded, or no GPU worked */
 	double sampled_mhz, read_mhz;
-	double step_j;           /* energy of the GPUs per step; NaN = not known */
-	struct ws_table *origin; /* for notes about the end of recording */
-	struct ws_page *page;    /* first screen of its median step; NULL: not requested */
+	double step_j;            /* energy of the GPUs per step; NaN = not known */
+	struct ws_table *origin;  /* for notes about the end of recording */
+	struct ws_page *page;     /* first screen of its median step; NULL: not requested */
 	struct ws_replay *replay; /* replay of its median step; NULL: not requested */
 	uint32_t *call_of_piece;  /* per piece: the call of its kernel, WS_NONE */
 	uint32_t replayed_sample; /* the sample of that step */

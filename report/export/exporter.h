@@ -77,8 +77,8 @@ struct ws_export_job {
 	const char *to;    /* file or folder to write; it appears whole or not at all */
 	const struct ws_export_opts *opts;
 	/* only for formats with have_ranks */
-	int64_t rank;                   /* -1 = from the trace */
-	bool rollup;                    /* sums instead of records */
+	int64_t rank; /* -1 = from the trace */
+	bool rollup;  /* sums instead of records */
 	struct ws_parquet_fleet
 	        *fleet; /* destination of rows, under the trace's name `to`; or NULL */
 };

@@ -901,10 +901,9 @@ uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t i
 	if (!is_version(m, at, process, id) || is_version(m, at - 1, process, id) ||
 	    is_version(m, at + 1, process, id)) {
 		WS_COUNT_FIRST(at, m->ngraph_nodes,
-		               n[at].id < id ||
-		                       (n[at].id == id && (n[at].process < process ||
-		                                           (n[at].process == process &&
-		                                            n[at].time_ns <= both_ns))));
+		               n[at].id < id || (n[at].id == id && (n[at].process < process ||
+		                                                    (n[at].process == process &&
+		                                                     n[at].time_ns <= both_ns))));
 		at -= is_version(m, at - 1, process, id);
 	}
 	if (!is_version(m, at, process, id))

@@ -462,11 +462,11 @@ struct ws_op_period {
 	int64_t start_ns, end_ns;
 	uint64_t marks, ops; /* hashes; ops 0: its operations were not recorded */
 	uint32_t thread;
-	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
+	uint32_t source;      /* the one whose operations it has: its own number, WS_NONE */
 	uint32_t next_source; /* the next recorded one of the same marks, if it has other operations
 	                   than the source; WS_NONE */
-	bool is_begin;   /* of a time whose rest was recorded */
-	bool is_unrecorded; /* nothing was recorded in it, to measure what recording costs */
+	bool is_begin;        /* of a time whose rest was recorded */
+	bool is_unrecorded;   /* nothing was recorded in it, to measure what recording costs */
 	int64_t known_until_ns; /* where the program ended in it: the end of the last event that its
 	                           source has, too; else its end */
 };
@@ -672,8 +672,8 @@ struct ws_model {
 	size_t nrecorded;
 	int64_t kept_from_ns; /* what came before was dropped (record --keep); INT64_MIN: nothing */
 	uint64_t host_functions; /* of streams, as recorded */
-	uint64_t python_calls; /* of functions and modules, as recorded */
-	uint64_t overheads;    /* rows of the kind overhead, and their time */
+	uint64_t python_calls;   /* of functions and modules, as recorded */
+	uint64_t overheads;      /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	char *step_found;   /* the pattern chosen by --step auto; NULL without that option */
 	uint32_t step_mark; /* text: steps end with a range of this name, or begin when a module of

@@ -756,7 +756,7 @@ static void say_what_is_unsound(struct ws_page_making *p)
 }
 
 #define BETWEEN_PERCENT    10 /* less between two steps is not worth a sentence */
-#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+#define UNLAUNCHED_PERCENT 1  /* of kernels, and of what the GPU computes in the step */
 
 void ws_page_add_headline(struct ws_page_making *p)
 {

@@ -328,10 +328,10 @@ struct ws_page {
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;  /* lost events of ranges: parts of the model may be incomplete */
 	uint64_t lost_records; /* of most_lost, the largest loss that makes a trace incomplete */
-	const char *most_lost;    /* the counter's name; NULL: none was lost */
+	const char *most_lost; /* the counter's name; NULL: none was lost */
 	const char *only_outliers_have; /* a range; NULL */
-	uint64_t merged_records;  /* of several processes in one file */
-	uint64_t unknown_records; /* records of unknown kinds that the import left out */
+	uint64_t merged_records;        /* of several processes in one file */
+	uint64_t unknown_records;       /* records of unknown kinds that the import left out */
 	bool has_steps;
 	bool has_slow_step;   /* the trace was written because of a step, which is compared */
 	bool on_cpu;          /* times are of the CPU reference, not of a GPU */
@@ -342,8 +342,8 @@ struct ws_page {
 	                   without steps */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
-	const char *note;          /* basis of the sentences; NULL */
-	struct ws_page_line first; /* "First: …" */
+	const char *note;            /* basis of the sentences; NULL */
+	struct ws_page_line first;   /* "First: …" */
 	struct ws_page_line *whatif; /* "If class=gemm x0.5: …", for each answer to --whatif */
 	size_t nwhatif;
 	struct ws_page_figure *figure;
@@ -356,8 +356,8 @@ struct ws_page {
 	size_t ndevices;
 	struct ws_page_step *step; /* if there is more than one measured step */
 	size_t nsteps;
-	int64_t longest_step_ns; /* of those */
-	struct ws_page_durations *durations;       /* ascending, without gaps */
+	int64_t longest_step_ns;             /* of those */
+	struct ws_page_durations *durations; /* ascending, without gaps */
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */

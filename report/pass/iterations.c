@@ -453,8 +453,8 @@ static void add_iterations(struct iterations *it, bool is_recording)
 	             of_second = loads_before(it, it->step[second].mark->start_ns) - before;
 
 	int64_t begin_ns = before && of_second
-	                   ? it->load[before > of_second ? before - of_second : 0]->start_ns
-	                   : it->begin_ns;
+	                           ? it->load[before > of_second ? before - of_second : 0]->start_ns
+	                           : it->begin_ns;
 
 	for (size_t i = 0; i < it->n; i++) {
 		const struct ws_pass_iteration_mark *mark = it->step[i].mark;
@@ -681,7 +681,7 @@ static void find_evaluations(struct calls *c)
 {
 	const size_t nsteps = c->m->nsteps;
 	struct steps_of_thread s;
-	uint8_t *is_done; /* by name */
+	uint8_t *is_done;  /* by name */
 	uint32_t *seen_in; /* by name: a step */
 
 	WS_NEW(&c->m->arena, c->m->evaluations, c->n);

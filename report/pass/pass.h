@@ -20,7 +20,7 @@ struct ws_model;
 struct ws_range_context {
 	struct ws_range_context *parent; /* context of the surrounding range, NULL */
 	struct ws_kernel_kind *kind; /* kind of the last kernel launched in this context, NULL */
-	uint32_t number;                 /* from 1 on */
+	uint32_t number;             /* from 1 on */
 	uint32_t path, depth;
 	uint32_t thread, process, name;
 	uint32_t payload; /* row, WS_NONE */
@@ -28,10 +28,10 @@ struct ws_range_context {
 	uint32_t collective; /* the model's, that the innermost such range calls; WS_NONE */
 	uint32_t class, direction, dtype; /* of that operation, as texts; 0 = unknown */
 	uint8_t style, phase;
-	uint8_t marks;           /* WS_IN_… */
-	uint8_t is_op;           /* such a range is an operation */
-	uint8_t is_step;         /* … has the name of a step */
-	uint8_t is_warm_up;      /* … or of a warm-up */
+	uint8_t marks;      /* WS_IN_… */
+	uint8_t is_op;      /* such a range is an operation */
+	uint8_t is_step;    /* … has the name of a step */
+	uint8_t is_warm_up; /* … or of a warm-up */
 	uint8_t tells_step; /* data for its step when such a range ends: see ws_pass_close_step */
 	uint8_t marks_iteration; /* see ws_pass_take_iteration_mark */
 };
@@ -69,8 +69,8 @@ struct ws_kernel_kind {
 	uint32_t path;                    /* path of its range, WS_NONE: outside ranges */
 	uint32_t class, direction, dtype; /* 0 = unknown */
 	uint32_t range_class; /* from its range or framework operation alone; 0 = unknown */
-	uint8_t phase;                    /* enum ws_phase */
-	uint8_t marks;                    /* WS_IN_… of that range */
+	uint8_t phase;        /* enum ws_phase */
+	uint8_t marks;        /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
 	uint16_t has_call;
 	/* the range, the operation and what follows from them are those where the program captured

@@ -89,10 +89,10 @@ struct ws_open_range {
 	/* the next and the previous range of its thread by begin, among those that are open or
 	 * ended at the current time; below: WS_NONE for the first */
 	uint32_t above, below;
-	uint32_t ended; /* if closed: the range that closed before it, see ws_live_thread */
-	uint32_t refs;  /* reference count: one for itself while open, one per child */
-	uint32_t op;    /* the innermost operation around it, or itself; WS_NONE */
-	uint32_t step;  /* number of the step around it, WS_NONE */
+	uint32_t ended;    /* if closed: the range that closed before it, see ws_live_thread */
+	uint32_t refs;     /* reference count: one for itself while open, one per child */
+	uint32_t op;       /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;     /* number of the step around it, WS_NONE */
 	uint32_t recorded; /* text: its name as recorded */
 	uint8_t counted;   /* an operation without one inside */
 };
@@ -222,13 +222,13 @@ struct ws_pass {
 	bool has_dur; /* kernels of this trace have durations */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
-	int64_t kernel_ns;                   /* a sum that must not overflow */
-	int64_t first_ns, last_ns;           /* first and last moment of any row */
+	int64_t kernel_ns;         /* a sum that must not overflow */
+	int64_t first_ns, last_ns; /* first and last moment of any row */
 	uint64_t taken_blocks;
-	struct ws_pass_rows taken;           /* of the current block, in order */
-	struct ws_pass_rows rows;            /* waiting rows: calls and events, then kernels */
-	bool by_token;                       /* rows of one token have one description */
-	struct ws_pass_row *described;       /* by token of the current block; id: is known */
+	struct ws_pass_rows taken;     /* of the current block, in order */
+	struct ws_pass_rows rows;      /* waiting rows: calls and events, then kernels */
+	bool by_token;                 /* rows of one token have one description */
+	struct ws_pass_row *described; /* by token of the current block; id: is known */
 	size_t described_capacity;
 	uint32_t *config_of_token; /* of a block of kernels */
 	size_t configs_capacity;

@@ -39,7 +39,7 @@ struct ws_rank_call {
 	/* for how long the devices of its rank had been idle when it began, since the recording
 	 * began; INT64_MIN: not recorded */
 	int64_t idle_ns;
-	double waiting_ns;        /* time waiting for the last rank, after aligning clocks */
+	double waiting_ns; /* time waiting for the last rank, after aligning clocks */
 	struct ws_call_kind kind;
 	uint32_t kind_number; /* equal for calls of one name, group, ranks, dtype and size */
 	uint32_t meeting;     /* index, WS_NONE: unmatched */
@@ -146,8 +146,8 @@ struct ws_ranks {
 	size_t lacking_meetings;     /* … counted once for all ranks */
 	size_t nmatched_meetings, njudged_meetings; /* of several ranks */
 	size_t ncommon;                             /* largest number of common steps of a rank */
-	double mean_ns[WS_RANK_TIMES];    /* over the ranks with steps; NaN: there are none */
-	const struct ws_rank *last;       /* the rank that caused the most waiting; NULL: none */
+	double mean_ns[WS_RANK_TIMES]; /* over the ranks with steps; NaN: there are none */
+	const struct ws_rank *last;    /* the rank that caused the most waiting; NULL: none */
 	/* of last: steps with nearly all waiting that it caused, one of them; the rank that is most
 	 * often the last but one when it is last, and how much less the others would wait per step
 	 * if it came with that one */
@@ -155,8 +155,8 @@ struct ws_ranks {
 	int64_t late_step;
 	const struct ws_rank *next;
 	double lead_ns;
-	const struct ws_rank *straggler;  /* last, if it caused most of all waiting and most of the
-	                                     communication is judged; else NULL */
+	const struct ws_rank *straggler; /* last, if it caused most of all waiting and most of the
+	                                    communication is judged; else NULL */
 	const struct ws_rank
 	        *least_sure; /* the rank with the largest residual; NULL: no clocks are aligned */
 	char alarm[512];

@@ -90,7 +90,7 @@ struct ws_replay {
 	uint32_t first_launch;           /* point; WS_NONE: none is known */
 	int64_t last_end_ns;             /* of the device work of the step, as recorded */
 	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* of one play */
-	uint32_t *cause; /* node that each node waited for last; WS_NONE */
+	uint32_t *cause;                   /* node that each node waited for last; WS_NONE */
 	struct pauses own_pauses, *pauses; /* pauses: of all steps that are checked */
 	struct ws_replay_stretch *path;
 	size_t npath;
@@ -589,7 +589,9 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 				p->waits = copy;
 			p->waits_once = ws_spans_inside(&host->setup, call->start_ns, p->at_ns) > 0;
 			if (p->waits != WS_NONE && ws_piece_end(&r->work[p->waits]) > since_ns)
-				since_ns = ws_piece_end(&r->work[p->waits]) < p->at_ns ? ws_piece_end(&r->work[p->waits]) : p->at_ns;
+				since_ns = ws_piece_end(&r->work[p->waits]) < p->at_ns
+				                   ? ws_piece_end(&r->work[p->waits])
+				                   : p->at_ns;
 		}
 		p->gap_ns = (double)(p->at_ns - since_ns);
 		p->setup_ns = fmin(p->gap_ns - p->data_ns,

@@ -8,7 +8,7 @@
 
 /* Device work of the replayed step: a kernel, copy, fill or whole graph. */
 struct ws_replay_piece {
-	uint32_t row; /* of kernels, else index into the model's work */
+	uint32_t row;             /* of kernels, else index into the model's work */
 	bool is_kernel, is_trial; /* is_trial: launched by a search for algorithms, once */
 	uint8_t use;              /* WS_USE_COMPUTE, WS_USE_COLLECTIVE or WS_USE_COPY */
 	uint32_t device;          /* index into the model's devices */

@@ -8,18 +8,19 @@
 #include "report/table/table.h"
 
 #define MOST_FACTOR  1e6
-#define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else */
+#define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else \
+	                 */
 #define MOST_UNKNOWN 50 /* percent of the time of kernels whose cost nobody knows */
 
 /* --- a change as text ------------------------------------------------------------------------- */
 
 /* X(NAME, "key", its sign, takes a factor, "an example of its value") */
-#define SUBJECTS(X)                                \
-	X(CLASS, "class", '=', true, "gemm")       \
-	X(KERNEL, "kernel", '~', true, "flash")    \
-	X(RANGE, "range", '~', true, "attention")  \
+#define SUBJECTS(X)                                      \
+	X(CLASS, "class", '=', true, "gemm")             \
+	X(KERNEL, "kernel", '~', true, "flash")          \
+	X(RANGE, "range", '~', true, "attention")        \
 	X(CAUSE, "cause", '=', true, "waiting for data") \
-	X(DTYPE, "dtype", '=', false, "bf16")      \
+	X(DTYPE, "dtype", '=', false, "bf16")            \
 	X(GPU, "gpu", '=', false, "H200")
 
 enum subject {
@@ -143,8 +144,9 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 		WS_FAIL_IF(take_factor(out->value, &out->factor), err, USAGE,
 		           "--whatif '%s': %s takes no factor, its peak rates tell the times", text,
 		           subjects[subject].key);
-	WS_FAIL_IF(!*out->value, err, USAGE, "--whatif '%s' names nothing, write for example %s%c%s",
-	           text, subjects[subject].key, subjects[subject].sign, subjects[subject].example);
+	WS_FAIL_IF(!*out->value, err, USAGE,
+	           "--whatif '%s' names nothing, write for example %s%c%s", text,
+	           subjects[subject].key, subjects[subject].sign, subjects[subject].example);
 	if (subject == CAUSE && find_cause(out->value) < 0)
 		return ws_opt_unknown_name("cause", out->value, cause_at, NULL,
 		                           list_names(list, "there are ", cause_at, NULL), err);
@@ -361,7 +363,8 @@ static struct bound bound_of(const struct ws_roof *roof, const struct ws_cost_op
 /* Classes that mixed precision leaves in fp32, or that do not compute. */
 static bool keeps_dtype(const struct ws_model *m, uint32_t class)
 {
-	static const char *const kept[] = {"optimizer", "softmax", "norm", "loss", "comm", "cast", "rng"};
+	static const char *const kept[] = {"optimizer", "softmax", "norm", "loss",
+	                                   "comm",      "cast",    "rng"};
 
 	return WS_NAME_IS_ONE_OF(m->texts[class], kept);
 }
@@ -464,8 +467,9 @@ static void change_roofs(struct asked *a)
 		if (!k || a->facts->pieces[i].use != WS_USE_COMPUTE)
 			continue;
 		if (!a->m->devices[a->facts->pieces[i].device].has_peaks) {
-			a->reason = "the peak rates of the GPU that ran it are not known: --peaks FILE "
-			            "adds them";
+			a->reason =
+			        "the peak rates of the GPU that ran it are not known: --peaks FILE "
+			        "adds them";
 			return;
 		}
 		/* Does another dtype leave it as it is? */
@@ -488,17 +492,19 @@ static void change_roofs(struct asked *a)
 	if (!(known_ns + unknown_ns > 0))
 		a->reason = "no kernel that computes ran in the step";
 	else if (100 * unknown_ns > MOST_UNKNOWN * (known_ns + unknown_ns))
-		a->reason = ws_arena_format(a->arena,
-		                            "the cost of the kernels that take %s of the time is "
-		                            "not known: record shapes, or annotate operations",
-		                            ws_say_percent(a->arena, 100 * unknown_ns /
-		                                                             (known_ns + unknown_ns)));
+		a->reason =
+		        ws_arena_format(a->arena,
+		                        "the cost of the kernels that take %s of the time is "
+		                        "not known: record shapes, or annotate operations",
+		                        ws_say_percent(a->arena,
+		                                       100 * unknown_ns / (known_ns + unknown_ns)));
 	else if (unknown_ns > 0)
-		a->note = ws_arena_format(a->arena,
-		                          "kernels of unknown cost take %s of the time, and go by "
-		                          "memory bandwidth",
-		                          ws_say_percent(a->arena, 100 * unknown_ns /
-		                                                           (known_ns + unknown_ns)));
+		a->note =
+		        ws_arena_format(a->arena,
+		                        "kernels of unknown cost take %s of the time, and go by "
+		                        "memory bandwidth",
+		                        ws_say_percent(a->arena,
+		                                       100 * unknown_ns / (known_ns + unknown_ns)));
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

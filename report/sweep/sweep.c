@@ -94,15 +94,15 @@ struct ws_sweep {
 	struct ws_grade_opts grade;
 	bool *varies; /* by key: do the values of runs differ? */
 	struct ws_sweep_row *rows;
-	size_t nrows, nfailed;       /* nfailed: runs */
-	const char *baseline;        /* KEY=VALUE of the baseline of speed-ups */
-	uint32_t baseline_key;       /* number of the key; 0: no trace has it with this value */
-	uint32_t baseline_value;     /* text */
+	size_t nrows, nfailed;   /* nfailed: runs */
+	const char *baseline;    /* KEY=VALUE of the baseline of speed-ups */
+	uint32_t baseline_key;   /* number of the key; 0: no trace has it with this value */
+	uint32_t baseline_value; /* text */
 	/* configurations with different values of the baseline's fact do different work, and are
 	 * compared per token or image; per_step: these are not known */
 	bool of_work, per_step;
 	double least_noise, most_noise; /* assumed of intervals; NaN: of none */
-	struct ws_sweep_gain *gains; /* for each other value, in the order of the rows */
+	struct ws_sweep_gain *gains;    /* for each other value, in the order of the rows */
 	size_t ngains;
 	const struct ws_table *table; /* the table sweep, after it is made */
 	struct ws_arena arena;

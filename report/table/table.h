@@ -205,8 +205,8 @@ struct ws_report {
  */
 
 struct ws_text_opts {
-	int width;          /* columns of the terminal, 0 = unlimited */
-	int colour;         /* use SGR escapes */
+	int width;       /* columns of the terminal, 0 = unlimited */
+	int colour;      /* use SGR escapes */
 	size_t max_rows; /* rows shown of each table, followed by the number of all rows; 0 = all */
 	bool takes_columns; /* the command has the option --columns */
 	bool has_front; /* the first screen replaces the first table; other tables have no head */
@@ -338,7 +338,7 @@ struct ws_view {
 	size_t n, nkeys,
 	        nanswers; /* columns; number of all columns, of keys, and of keys and answers */
 	const char *constants; /* "Device 0; Style PushPop": columns left out as constant */
-	size_t least_depth; /* of the paths of a tree */
+	size_t least_depth;    /* of the paths of a tree */
 	size_t leaf; /* of a tree: index + 1 of the column whose text, if any, is the label of a row
 	                inside its path; 0 = none */
 };

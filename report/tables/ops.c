@@ -384,8 +384,8 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		if (node->selected)
 			sums->cpu_ns += node->dur_ns;
 		int64_t flops = node->cost == WS_NONE ? -1
-		        : s->are_ranges       ? m->ops.op[node->cost].flops
-		                              : ws_cpu_op_config(m, node->cost)->flops;
+		                : s->are_ranges       ? m->ops.op[node->cost].flops
+		                                      : ws_cpu_op_config(m, node->cost)->flops;
 		sums->flops_unknown |= flops < 0 ||
 		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
 		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);

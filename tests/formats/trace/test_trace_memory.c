@@ -90,10 +90,12 @@ Test(trace_memory, reading_a_large_file_takes_the_memory_of_a_block)
 		cr_assert(eq(int, ws_trace_reader_decode(r, i, &block, &err), WS_OK));
 		ws_block_release(&block);
 	}
-	cr_expect(lt(long, peak_memory_kib() - before, 16384)); /* a block has 8 columns of 65,536 rows */
+	cr_expect(lt(long, peak_memory_kib() - before,
+	             16384)); /* a block has 8 columns of 65,536 rows */
 	cr_assert(eq(int, ws_feed_each(r, columns, count_rows, &seen, &err), WS_OK));
 	cr_expect(eq(u64, seen, rows));
-	cr_expect(lt(long, peak_memory_kib() - before, 16384)); /* a block has 8 columns of 65,536 rows */
+	cr_expect(lt(long, peak_memory_kib() - before,
+	             16384)); /* a block has 8 columns of 65,536 rows */
 	ws_trace_reader_free(r);
 	unlink(path);
 }

@@ -81,13 +81,20 @@ Test(library, it_exports_its_entry_points_and_nothing_else)
 	const char *strings;
 	const Elf64_Shdr *symbols = section(SHT_DYNSYM, &strings);
 	const Elf64_Sym *sym = (const void *)(image + symbols->sh_offset);
-	static const char *const entries[] = {WSN_INIT_SYMBOL,          WSN_EXT_INIT_SYMBOL,
-	                                      "InitializeInjection",    "dlopen",
-	                                      "warpsheet_module_begin", "warpsheet_module_end",
-	                                      "warpsheet_root_begin",   "warpsheet_root_end",
-	                                      "warpsheet_module_hooks", "warpsheet_on_module_hooks",
-	                                      "warpsheet_push",         "warpsheet_pop",
-	                                      "warpsheet_fact",         "warpsheet_optimizer",
+	static const char *const entries[] = {WSN_INIT_SYMBOL,
+	                                      WSN_EXT_INIT_SYMBOL,
+	                                      "InitializeInjection",
+	                                      "dlopen",
+	                                      "warpsheet_module_begin",
+	                                      "warpsheet_module_end",
+	                                      "warpsheet_root_begin",
+	                                      "warpsheet_root_end",
+	                                      "warpsheet_module_hooks",
+	                                      "warpsheet_on_module_hooks",
+	                                      "warpsheet_push",
+	                                      "warpsheet_pop",
+	                                      "warpsheet_fact",
+	                                      "warpsheet_optimizer",
 	                                      "warpsheet_optimizer_stepped"};
 	int found[sizeof(entries) / sizeof(*entries)] = {0};
 

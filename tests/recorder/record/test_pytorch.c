@@ -1,5 +1,5 @@
-/* --pytorch on a program whose PyTorch is fake_torch.c: what becomes of very many shapes, threads and
- * ranges. Real ones are in tests/pytorch. */
+/* --pytorch on a program whose PyTorch is fake_torch.c: what becomes of very many shapes, threads
+ * and ranges. Real ones are in tests/pytorch. */
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static uint64_t count_ops(const struct probe *p, const char *name, uint64_t *nin
 	return n;
 }
 
-/* Loss of everything but this cause, which says how much is not known of operations that are there. */
+/* Loss of everything but this cause, which says how much is not known of operations that are there.
+ */
 static void expect_only(const struct probe *p, const char *cause)
 {
 	cr_expect_eq(probe_losses(p), probe_loss(p, cause), "%s", r.text);

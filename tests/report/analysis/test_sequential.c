@@ -11,7 +11,8 @@
 
 static uint64_t state;
 
-/* Student's t with 2 degrees of freedom: one in some hundred is ten times as large as the others. */
+/* Student's t with 2 degrees of freedom: one in some hundred is ten times as large as the others.
+ */
 static double heavy(void)
 {
 	const double chi = -2 * log(random_uniform(&state));

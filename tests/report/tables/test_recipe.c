@@ -7,14 +7,15 @@
 #include "tests/support/joined.h"
 #include "tests/support/paths.h"
 
-#define RECIPE_TABLES(T)                                                               \
-	T(recipe, "recipe", "Kernels by Device", "By Device", "One row per device",    \
+#define RECIPE_TABLES(T)                                                            \
+	T(recipe, "recipe", "Kernels by Device", "By Device", "One row per device", \
 	  "FROM cell GROUP BY device ORDER BY device")
-#define WS_TCOLS_recipe(C)                                                             \
-	C(recipe, device, "Device", "", INT, PLAIN, NAME, "Number of the device.")     \
-	C(recipe, total_ns, "Total (ns)", "ns", INT, TIME_NS, ANSWER, "GPU time.", "sum(total_ns)", \
-	  "sum(total_ns)")                                                             \
-	C(recipe, med_ns, "Med (ns)", "ns", REAL, TIME_NS, DETAIL, "Exact median.", "median_of(times)")
+#define WS_TCOLS_recipe(C)                                                          \
+	C(recipe, device, "Device", "", INT, PLAIN, NAME, "Number of the device.")  \
+	C(recipe, total_ns, "Total (ns)", "ns", INT, TIME_NS, ANSWER, "GPU time.",  \
+	  "sum(total_ns)", "sum(total_ns)")                                         \
+	C(recipe, med_ns, "Med (ns)", "ns", REAL, TIME_NS, DETAIL, "Exact median.", \
+	  "median_of(times)")
 RECIPE_TABLES(WS_TABLE_MADE)
 
 Test(recipe, a_table_is_its_line_and_its_columns)
@@ -25,11 +26,14 @@ Test(recipe, a_table_is_its_line_and_its_columns)
 	struct ws_err err;
 	struct ws_query *q;
 
-	cr_assert(eq(int, joined_open(&j, WS_FIXTURES "/imports/alexnet-a100.json.gz", &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, joined_open(&j, WS_FIXTURES "/imports/alexnet-a100.json.gz", &err),
+	             WS_OK),
+	          "%s", err.text);
 	/* what its columns read says which parts of a digest are made */
 	cr_assert(eq(int, ws_query_open(&q, &err), WS_OK));
 	ws_relations_add(q, NULL);
-	cr_assert(eq(int, ws_query_check_table(q, &ws_sql_recipe, NULL, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_query_check_table(q, &ws_sql_recipe, NULL, &err), WS_OK), "%s",
+	          err.text);
 	cr_assert(eq(u32, ws_relations_parts(q), WS_DIGEST_KERNELS));
 	ws_query_close(q);
 

@@ -85,7 +85,8 @@ void *mmap(void *at, size_t size, int rights, int flags, int fd, off_t offset)
 {
 	void *made = (void *)syscall(SYS_mmap, at, size, rights, flags, fd, offset);
 
-	if (watch.at && made != MAP_FAILED && flags & MAP_SHARED && fd >= 0 && size > WS_SEG_HEADER_SIZE) {
+	if (watch.at && made != MAP_FAILED && flags & MAP_SHARED && fd >= 0 &&
+	    size > WS_SEG_HEADER_SIZE) {
 		watch.segment = made;
 		watch.size = size;
 	}
