@@ -7,8 +7,9 @@
 #include "report/base/ui.h"
 #include "report/table/table.h"
 
-#define MOST_FACTOR  1e6
-#define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else \
+#define MOST_FACTOR 1e6
+#define ROOF_PERCENT                                                                             \
+	60              /* an operation that attains less of its roof is bound by something else \
 	                 */
 #define MOST_UNKNOWN 50 /* percent of the time of kernels whose cost nobody knows */
 
