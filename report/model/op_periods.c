@@ -224,6 +224,7 @@ static enum ws_status load_events(struct ws_loader *l, struct fixed_events *e, s
 struct call {
 	int64_t start_ns, least_ns; /* of the shortest of its kind, which nothing interrupted */
 	uint64_t kind;
+	bool is_module;
 };
 
 struct calls {
@@ -239,7 +240,7 @@ static void on_module_call(void *ctx, const void *row)
 
 	WS_GROW(c->call, c->n + 1, c->capacity);
 	c->call[c->n++] = (struct call){call->start_ns, call->dur_ns < 0 ? 0 : call->dur_ns,
-	                                ~(uint64_t)call->name};
+	                                ~(uint64_t)call->name, 1};
 }
 
 static int by_kind(const void *pa, const void *pb)
@@ -272,7 +273,7 @@ static enum ws_status load_calls(struct calls *c, const struct ws_column_data *o
 
 		c->call[c->n++] = (struct call){
 		        (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row), ns < 0 ? 0 : ns,
-		        c->l->m->cpu_ops.configs[config == WS_NONE ? 0 : config].alike};
+		        c->l->m->cpu_ops.configs[config == WS_NONE ? 0 : config].alike, 0};
 	}
 	ws_sort(c->call, c->n, sizeof(*c->call), by_kind);
 	for (size_t i = 1; i < c->n; i++)
@@ -297,8 +298,9 @@ static struct call *calls_of(const struct calls *c, const struct ws_op_period *p
 	return found;
 }
 
-/* Of two recorded periods the one with fewer calls, if only one of them has calls that take a
- * smaller part of it than a person reads, such as those that print a loss; else WS_NONE. */
+/* Of two recorded periods the one with fewer calls, if the other one has these and more operations,
+ * such as those that print a loss, or if both differ in a smaller part of their time than a person
+ * reads; else WS_NONE. */
 static uint32_t nearly_alike(const struct ws_model *m, const struct calls *c, uint32_t a,
                              uint32_t b)
 {
@@ -308,6 +310,7 @@ static uint32_t nearly_alike(const struct ws_model *m, const struct calls *c, ui
 	size_t na, nb, i = 0, k = 0;
 	struct call *of_a = calls_of(c, &p[a], &na), *of_b = calls_of(c, &p[b], &nb);
 	double differs_ns = 0;
+	size_t more_a = 0, more_b = 0, modules = 0;
 
 	while (i < na || k < nb) {
 		if (i < na && k < nb && of_a[i].kind == of_b[k].kind) {
@@ -316,11 +319,17 @@ static uint32_t nearly_alike(const struct ws_model *m, const struct calls *c, ui
 		}
 		const bool is_a = k == nb || (i < na && of_a[i].kind < of_b[k].kind);
 
-		differs_ns += (double)(is_a ? of_a[i++] : of_b[k++]).least_ns;
+		const struct call *more = is_a ? &of_a[i++] : &of_b[k++];
+
+		differs_ns += (double)more->least_ns;
+		more_a += is_a;
+		more_b += !is_a;
+		modules += more->is_module;
 	}
 	free(of_a);
 	free(of_b);
-	if (differs_ns * 100 > (double)ns * WS_LEAST_UNKNOWN_PERCENT)
+	if (((more_a && more_b) || modules) &&
+	    differs_ns * 100 > (double)ns * WS_LEAST_UNKNOWN_PERCENT)
 		return WS_NONE;
 	return na < nb ? a : b;
 }
