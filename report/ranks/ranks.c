@@ -227,16 +227,21 @@ static double element_bytes(struct ws_bytes dtype)
 	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
 }
 
-/* Is this a framework's or library's name of a collective: nccl:all_to_all, c10d::allreduce_,
+/* Is this a framework's or library's name of communication: nccl:all_to_all, c10d::allreduce_,
  * ncclAllReduce? Names of the program's own ranges do not count. */
-static bool names_collective(struct ws_bytes name)
+static bool names_communication(struct ws_bytes name)
 {
 	static const char *const begins[] = {"nccl", "rccl", "c10d::", "_c10d_functional::"};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (ws_bytes_begin(name, begins[i]))
-			return op_of(name) != WS_OP_ASYMMETRIC;
+			return true;
 	return false;
+}
+
+static bool names_collective(struct ws_bytes name)
+{
+	return names_communication(name) && op_of(name) != WS_OP_ASYMMETRIC;
 }
 
 /* The innermost range or operation around the launch that names a collective, because a collective
@@ -400,8 +405,7 @@ static void add_computation(struct reader *c, int64_t start_ns, int64_t end_ns)
 	}
 }
 
-/* Without device work a rank computes in operations of its host, except where they wait for a
- * collective. */
+/* Without device work a rank computes in operations of its host, except where they communicate. */
 static void find_host_computation(struct reader *c)
 {
 	const struct ws_op_tree *ops = &c->m->cpu_ops.tree;
@@ -413,7 +417,7 @@ static void find_host_computation(struct reader *c)
 			from_ns = ops->start_ns[i];
 			end_ns = ops->end_ns[i];
 		}
-		if (names_collective(c->m->texts[ops->name[i]]) && ops->start_ns[i] >= from_ns) {
+		if (names_communication(c->m->texts[ops->name[i]]) && ops->start_ns[i] >= from_ns) {
 			add_computation(c, from_ns, ops->start_ns[i]);
 			from_ns = ops->end_ns[i];
 		}
