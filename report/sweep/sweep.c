@@ -511,12 +511,12 @@ static bool is_of_work(struct ws_bytes key)
 	return WS_NAME_IS_ONE_OF(key, keys);
 }
 
-/* Tokens or images per step, if both have them; else 1. */
+/* Tokens or images per step, if both have them; else 0. */
 static double items_of(const struct ws_sweep_row *row, const struct ws_sweep_row *other)
 {
 	if (row->run->tokens > 0 && other->run->tokens > 0)
 		return row->run->tokens;
-	return row->run->images > 0 && other->run->images > 0 ? row->run->images : 1;
+	return row->run->images > 0 && other->run->images > 0 ? row->run->images : 0;
 }
 
 /* The options for a comparison of two rows: with the noise that diff would assume. */
@@ -538,9 +538,10 @@ static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row)
 {
 	const struct ws_sweep_row *base = row->base;
 	const struct ws_grade_opts opts = grade_opts(s, base, row);
+	const bool per_item = s->of_work && items_of(row, base) > 0;
 	size_t na, nb;
-	const struct ws_samples a = samples_of(s, base, s->of_work ? items_of(base, row) : 1, &na),
-	                        b = samples_of(s, row, s->of_work ? items_of(row, base) : 1, &nb);
+	const struct ws_samples a = samples_of(s, base, per_item ? items_of(base, row) : 1, &na),
+	                        b = samples_of(s, row, per_item ? items_of(row, base) : 1, &nb);
 
 	row->of_means.grade = row->c.grade = WS_GRADE_NONE;
 	if (!na || !nb) {
@@ -550,8 +551,7 @@ static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row)
 	ws_compare(&a, &b, &opts, &row->c);
 	if (row->run->has_steps)
 		ws_compare_means(&a, &b, &opts, &row->of_means, NULL);
-	if (s->of_work ? items_of(row, base) == 1
-	               : ws_work_apart(row->run->flops, base->run->flops))
+	if (s->of_work ? !per_item : ws_work_apart(row->run->flops, base->run->flops))
 		row->c.grade = row->of_means.grade = WS_GRADE_UNLIKE;
 	row->memory = row->peak_bytes / base->peak_bytes;
 	if (row->c.basis == WS_BASIS_STEPS && !row->c.identical && !isnan(row->c.run_noise)) {
