@@ -851,7 +851,9 @@ static double idle_of_last(const struct ws_ranks *r, const struct ws_rank_call *
 		for (uint32_t k = 0; k < meeting->n; k++) {
 			const struct ws_rank_call *other = &r->calls[meeting->first + k];
 
-			if (other->rank == first->rank && other->idle_ns != INT64_MIN)
+			if (other->rank == first->rank && other->idle_ns != INT64_MIN &&
+			    first->idle_ns != INT64_MIN && last->idle_ns != INT64_MIN &&
+			    r->calls[at].idle_ns != INT64_MIN)
 				return (double)(last->idle_ns - r->calls[at].idle_ns) -
 				       (double)(first->idle_ns - other->idle_ns);
 		}
@@ -1016,32 +1018,26 @@ static double excess_of(const struct ws_meeting *meeting)
 
 #define NEARLY_ALL 0.9
 
-static int by_size_down(const void *pa, const void *pb)
-{
-	const double a = *(const double *)pa, b = *(const double *)pb;
-
-	return (a < b) - (a > b);
-}
-
 /* In how many steps the rank is late, and who is nearly as late. */
 static void look_at_straggler(struct ws_ranks *r)
 {
 	const struct ws_rank *late = r->straggler;
-	double *caused = ws_xarray(late->nsteps + 1, sizeof(*caused)), most = -1, sum = 0, some = 0;
+	int64_t *caused = ws_xarray(late->nsteps + 1, sizeof(*caused)), most = -1;
+	double sum = 0, some = 0;
 	size_t *next = ws_xarray(r->n, sizeof(*next));
 
 	for (size_t i = 0; i < late->nsteps; i++) {
-		caused[i] = late->steps[i].ns[WS_RANK_CAUSED];
-		sum += caused[i];
+		caused[i] = (int64_t)late->steps[i].ns[WS_RANK_CAUSED];
+		sum += (double)caused[i];
 		if (caused[i] > most) {
 			most = caused[i];
 			r->late_step = late->steps[i].number;
 		}
 	}
 	if (late->nsteps)
-		ws_sort(caused, late->nsteps, sizeof(*caused), by_size_down);
+		ws_sort(caused, late->nsteps, sizeof(*caused), ws_by_time);
 	while (some < NEARLY_ALL * sum && r->late_steps < late->nsteps)
-		some += caused[r->late_steps++];
+		some += (double)caused[late->nsteps - ++r->late_steps];
 	for (size_t i = 0; i < r->nmeetings; i++) {
 		const struct ws_meeting *meeting = &r->meetings[i];
 
@@ -1933,10 +1929,13 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 			                        : " than that of the median rank.",
 			            NULL);
 		else if (!isnan(slower))
-			ws_page_say(out, "",
-			            "Its computation is not slower: look at its host, data and "
-			            "launches.",
-			            NULL);
+			ws_page_say(
+			        out, "",
+			        has_device ? "Its computation is not slower: look at its host, "
+			                     "data and launches."
+			                   : "Its computation is not slower: look at its data, and "
+			                     "at what it does between operations.",
+			        NULL);
 		if (has_companion(r))
 			ws_page_say(out, "", "",
 			            ws_arena_format(t, "Rank %" PRId64, r->next->number),
@@ -2002,7 +2001,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            "What to do: let communication run beside computation, which would "
 		            "save up to ",
 		            ws_arena_format(t, "%s%s", ws_say_time(t, gain_ns), per), ".", NULL);
-	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
+	else if (out->nheadline < WS_PAGE_LINES && compute_ns > 0 &&
 	         ws_stat_percent(least_exposed_ns, step_ns) >= IDLE_PERCENT)
 		ws_page_say(
 		        out, "",
