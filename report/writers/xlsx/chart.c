@@ -36,6 +36,11 @@ struct ws_xlsx_chart {
 #define FORM(kind, least, most, rows) \
 	.type = LXW_CHART_##kind, .min_rows = (least), .max_rows = (most), .height = (rows)
 
+/* Lines from the begin of the recording on. */
+#define OVER_TIME(least, rows)                                                 \
+	.names_axis = "time from the first record", .names_format = "#,##0.0", \
+	FORM(SCATTER_STRAIGHT, least, 200, rows)
+
 static const struct ws_xlsx_chart charts[] = {
         {.table = "classes",
          .title = "Kernel time by class of work",
@@ -86,27 +91,21 @@ static const struct ws_xlsx_chart charts[] = {
          .alt_text = "Chart over time: peak of the allocated memory of each device in each part "
                      "of it",
          SHOWS("Time (ns)", "allocated", "Allocated (bytes)"),
-         .names_axis = "time from the first record",
-         .names_format = "#,##0.0",
-         FORM(SCATTER_STRAIGHT, 0, 200, 16)},
+         OVER_TIME(0, 16)},
         {.table = "gpu-samples",
          .same_column = "Device",
          .has_lines = true,
          .title = "Power over time",
          .alt_text = "Chart over time: power of each GPU",
          SHOWS("Time (ns)", "power", "Power (W)"),
-         .names_axis = "time from the first record",
-         .names_format = "#,##0.0",
-         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
+         OVER_TIME(3, 14)},
         {.table = "gpu-samples",
          .same_column = "Device",
          .has_lines = true,
          .title = "SM clock over time",
          .alt_text = "Chart over time: clock of each GPU's multiprocessors",
          SHOWS("Time (ns)", "SM clock", "SM Clock (MHz)"),
-         .names_axis = "time from the first record",
-         .names_format = "#,##0.0",
-         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
+         OVER_TIME(3, 14)},
         {.table = "counter-samples",
          .same_column = "Number",
          .most_charts = 8,
@@ -114,9 +113,7 @@ static const struct ws_xlsx_chart charts[] = {
          .title = "Counter over time",
          .alt_text = "Chart over time: values of a counter of the program",
          SHOWS("Time (ns)", "value", "Value"),
-         .names_axis = "time from the first record",
-         .names_format = "#,##0.0",
-         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
+         OVER_TIME(3, 14)},
         {.table = "diff-phases",
          WHERE("Measure", "GPU"),
          .title = "Kernel time of a typical step by phase, A and B",
